@@ -1,0 +1,109 @@
+/**
+ * Errors of the house. A *failure* (we sent something and it went wrong) and every operator-facing mistake is a
+ * `ProxyError` with a stable code; a *refusal* (we did not send) is a value and never appears here; a bug is any
+ * other thrown thing and is left to crash with its stack.
+ */
+
+/** What became of the thing we tried: never left us; answered with an error; left us and nobody knows. */
+export type Outcome = 'not_sent' | 'failed' | 'unknown';
+
+interface ErrorCode {
+  /** One sentence for the operator's reference page. */
+  readonly meaning: string;
+  /** Whether the same request may succeed a little later without anybody changing anything. */
+  readonly retryable: boolean;
+}
+
+/** Every code there is: the single source of the error reference. Codes are stable; meanings may be reworded. */
+export const ERROR_CODES = {
+  config_invalid: { meaning: 'The configuration has mistakes; each is listed with where it came from.', retryable: false },
+  usage: { meaning: 'The command line was not understood.', retryable: false },
+  listen_failed: { meaning: 'The address to listen on could not be opened.', retryable: false },
+  upstream_unresolved: {
+    meaning: 'The upstream needs an environment variable (or a command) that is not there, so it was not started.',
+    retryable: false,
+  },
+  upstream_unreachable: { meaning: 'No connection to the upstream could be made; nothing was sent.', retryable: true },
+  upstream_exited: { meaning: "The upstream's process ended.", retryable: true },
+  upstream_closed: { meaning: 'The connection to the upstream closed before its answer was complete.', retryable: true },
+  upstream_timeout: { meaning: 'The upstream did not answer within the time limit.', retryable: true },
+  upstream_error: { meaning: 'The upstream answered with an HTTP error status.', retryable: true },
+  upstream_auth: { meaning: 'The upstream refused the credential (HTTP 401 or 403).', retryable: false },
+  upstream_redirect: { meaning: 'The upstream answered with a redirect; redirects are never followed.', retryable: false },
+  upstream_invalid: { meaning: 'The upstream answered something that is not a valid MCP message.', retryable: false },
+  upstream_too_large: { meaning: "The upstream's message is larger than the limit.", retryable: false },
+  upstream_rejected: { meaning: 'The upstream answered the request with a JSON-RPC error.', retryable: false },
+  upstream_unsupported: {
+    meaning: 'The upstream asked for something that cannot travel to this client (input during a call, a task).',
+    retryable: false,
+  },
+  listing_cursor_repeated: { meaning: "The upstream's tools/list gave a cursor it had given before.", retryable: false },
+  listing_too_long: { meaning: "The upstream's tools/list has more pages or tools than the limit.", retryable: false },
+  catalog_unavailable: { meaning: 'No upstream could list its tools for this caller.', retryable: true },
+  cancelled: { meaning: 'The caller cancelled the request.', retryable: false },
+} as const satisfies Record<string, ErrorCode>;
+
+export type ErrorCodeName = keyof typeof ERROR_CODES;
+
+export interface ProxyErrorDetails {
+  /** Name of the upstream the error is about. */
+  readonly upstream?: string;
+  readonly outcome?: Outcome;
+  /** Overrides the code's own verdict, such as for a status that will not change. */
+  readonly retryable?: boolean;
+  readonly cause?: unknown;
+}
+
+/** An error somebody can act on. The message says what failed, on what, and where possible what to do. */
+export class ProxyError extends Error {
+  override readonly name: string = 'ProxyError';
+  readonly code: ErrorCodeName;
+  readonly upstream: string | undefined;
+  readonly outcome: Outcome | undefined;
+  readonly retryable: boolean;
+
+  constructor(code: ErrorCodeName, message: string, details: ProxyErrorDetails = {}) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    this.code = code;
+    this.upstream = details.upstream;
+    this.outcome = details.outcome;
+    this.retryable = details.retryable ?? ERROR_CODES[code].retryable;
+  }
+}
+
+/** The upstream answered 401 or 403: the client gets the same status and challenge, so that it can sign in again. */
+export class UpstreamAuthError extends ProxyError {
+  override readonly name = 'UpstreamAuthError';
+  readonly status: 401 | 403;
+  /** The `WWW-Authenticate` header, unchanged; absent when the upstream sent none. */
+  readonly challenge: string | undefined;
+
+  constructor(upstream: string, status: 401 | 403, challenge: string | undefined) {
+    super('upstream_auth', `Upstream '${upstream}' answered ${status}: it did not accept the credential.`, {
+      upstream,
+      outcome: 'failed',
+    });
+    this.status = status;
+    this.challenge = challenge;
+  }
+}
+
+/** The upstream answered with a JSON-RPC error object. */
+export class UpstreamRejection extends ProxyError {
+  override readonly name = 'UpstreamRejection';
+  readonly rpcCode: number;
+  /** The error object as the upstream sent it, as JSON text, so that big integers and unknown fields survive. */
+  readonly raw: string;
+
+  constructor(upstream: string, rpcCode: number, rpcMessage: string, raw: string) {
+    super('upstream_rejected', rpcMessage, { upstream, outcome: 'failed' });
+    this.rpcCode = rpcCode;
+    this.raw = raw;
+  }
+}
+
+/** The message of any thrown thing, for a sentence; never empty. */
+export function messageOf(thrown: unknown): string {
+  if (thrown instanceof Error) return thrown.message || thrown.name;
+  return String(thrown);
+}

@@ -1,0 +1,32 @@
+import type { Limits } from '../base/limits.ts';
+import type { UpstreamRecord } from '../roster/record.ts';
+
+/**
+ * The settled configuration of one run: defaults, file, environment and flags already joined, every value present.
+ * Nothing later asks where a value came from.
+ */
+export interface Config {
+  readonly upstreams: readonly UpstreamRecord[];
+  /** Where to serve HTTP; `port` 0 takes a free one. Not used when `stdio` is true. */
+  readonly listen: { readonly host: string; readonly port: number };
+  readonly stdio: boolean;
+  /**
+   * Host names (without port) requests may name besides the loopback ones, when listening on another address.
+   * Empty with a non-loopback `listen.host` means: do not check.
+   */
+  readonly allowedHosts: readonly string[];
+  /** Origins' host names browsers may call from, besides loopback ones. */
+  readonly allowedOrigins: readonly string[];
+  /** Patterns (`*` is the only wildcard) of tools that count as writes whatever their upstream says. */
+  readonly writeTools: readonly string[];
+  /** Most calls in one `call_read_tools`; 0 leaves that tool out. */
+  readonly maxBatchCalls: number;
+  /** Most characters of upstreams' instructions passed on. */
+  readonly maxInstructions: number;
+  /** How many of a query's best matches carry their input schema. */
+  readonly searchSchemas: number;
+  /** `none`: words only. `packed` or a model's name: also by meaning. */
+  readonly embedder: string;
+  readonly modelDir: string | undefined;
+  readonly limits: Limits;
+}

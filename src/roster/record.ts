@@ -1,0 +1,30 @@
+/** How an upstream is reached. Texts may hold `${env:NAME}` references; they are resolved when it is started. */
+export type UpstreamTransport =
+  | {
+      readonly kind: 'stdio';
+      readonly command: string;
+      readonly args: readonly string[];
+      readonly env: Readonly<Record<string, string>>;
+      readonly cwd?: string;
+    }
+  | {
+      readonly kind: 'http';
+      /** The MCP endpoint, `http:` or `https:`, without user information. */
+      readonly url: string;
+      /** Sent with every request of an `own` upstream; empty for a forwarded one. */
+      readonly headers: Readonly<Record<string, string>>;
+    };
+
+/** One upstream as somebody added it. */
+export interface UpstreamRecord {
+  /** As its owner wrote it (`WeatherInfo`, `my files`); unique, compared without regard to case. */
+  readonly name: string;
+  /** Who added it: the operator's configuration, an import from another client's file, or an agent. */
+  readonly origin: 'config' | 'import' | 'agent';
+  /** Whether its `readOnlyHint` annotations count. The operator's are; what an agent added is not until approved. */
+  readonly trusted: boolean;
+  readonly enabled: boolean;
+  /** `own`: its configured headers and environment. `forward`: the caller's `Authorization`, and nothing else of theirs. */
+  readonly auth: 'own' | 'forward';
+  readonly transport: UpstreamTransport;
+}
