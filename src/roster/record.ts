@@ -19,6 +19,8 @@ export type UpstreamTransport =
 export interface UpstreamRecord {
   /** As its owner wrote it (`WeatherInfo`, `my files`); unique, compared without regard to case. */
   readonly name: string;
+  /** A few words on what it is for, when its owner wrote them; told to the model. */
+  readonly description?: string;
   /** Who added it: the operator's configuration, an import from another client's file, or an agent. */
   readonly origin: 'config' | 'import' | 'agent';
   /** Whether its `readOnlyHint` annotations count. The operator's are; what an agent added is not until approved. */

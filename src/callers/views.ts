@@ -1,0 +1,252 @@
+import { LRUCache } from 'lru-cache';
+import { UpstreamAuthError } from '../base/errors.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Limits } from '../base/limits.ts';
+import { pause } from '../base/deadline.ts';
+import { buildCatalog } from '../catalog/catalog.ts';
+import type { Catalog } from '../catalog/catalog.ts';
+import type { Roster, RosterEntry } from '../roster/roster.ts';
+import type { DocumentPool, ToolIndex } from '../search/tool-index.ts';
+import { listTools } from '../upstream/list-tools.ts';
+import type { Listing } from '../upstream/list-tools.ts';
+import { ANONYMOUS } from './caller.ts';
+import type { Caller, CallerKey } from './caller.ts';
+import type { Listings, ListingState } from './listings.ts';
+import type { Unavailable, View } from './view.ts';
+
+export interface ViewsParts {
+  readonly roster: Roster;
+  readonly listings: Listings;
+  readonly callerKey: CallerKey;
+  /** Opened with the first view, because analyzing words costs start-up time that a handshake must not pay. */
+  readonly pool: () => Promise<DocumentPool>;
+  readonly limits: Limits;
+  readonly clock: Clock;
+  readonly writeTools: readonly string[];
+  readonly reservedNames: ReadonlySet<string>;
+}
+
+/** Scope of an upstream's own credential. */
+const OWN = 'own';
+
+interface Asked {
+  readonly entry: RosterEntry;
+  readonly scope: string;
+  /** Under which the listing is kept. */
+  readonly key: string;
+  readonly state: ListingState;
+}
+
+interface Composed {
+  /** The listings the view was made of, in roster order; undefined where one was missing. */
+  readonly listings: readonly (Listing | undefined)[];
+  readonly catalog: Catalog;
+  readonly index: ToolIndex;
+}
+
+/**
+ * Composes what each caller may use: the upstreams' own listings, and those taken with the caller's credential.
+ * What one caller's credential listed is kept under a key only that credential gives, and nothing of it is ever
+ * looked at for another caller.
+ */
+export class Views {
+  readonly #parts: ViewsParts;
+  readonly #composed: LRUCache<string, Composed>;
+
+  constructor(parts: ViewsParts) {
+    this.#parts = parts;
+    this.#composed = new LRUCache({
+      max: parts.limits.maxListings,
+      // Whoever holds the old view searches it in this turn of the event loop or not at all.
+      dispose: (composed) => setImmediate(() => composed.index.close()),
+    });
+    parts.roster.onToolsChanged((upstream) => parts.listings.changed(upstream));
+  }
+
+  /** Starts listing every upstream that has a credential of its own. Never waits. */
+  warm(): void {
+    for (const entry of this.#parts.roster.entries) if (entry.record.auth === 'own') this.#ask(entry, ANONYMOUS);
+  }
+
+  /** Resolves when no own upstream is starting any more, or after `ms`. */
+  async settled(ms: number): Promise<void> {
+    const end = this.#parts.clock.now() + ms;
+    for (;;) {
+      const asked = this.#parts.roster.entries.map((entry) => this.#ask(entry, ANONYMOUS));
+      const starting = asked.flatMap(({ state }) => (state.kind === 'starting' ? [state.settled] : []));
+      const left = end - this.#parts.clock.now();
+      if (starting.length === 0 || left <= 0) return;
+      await Promise.race([Promise.all(starting), pause(left)]);
+    }
+  }
+
+  /**
+   * The caller's view, made of what is there. Waits for upstreams still starting only until `startWaitMs` after they
+   * began, or, for a forwarded caller with nothing to use yet, until their first listing is in. Throws an
+   * `UpstreamAuthError` when the caller's credential was refused and there is nothing else to use.
+   */
+  async view(caller: Caller, signal?: AbortSignal): Promise<View> {
+    const asked = await this.#settle(caller, signal);
+    const isAnyReady = asked.some(({ state }) => state.kind === 'ready');
+    for (const { entry, state } of asked) {
+      if (isAnyReady || entry.record.auth !== 'forward') continue;
+      if (state.kind === 'failed' && state.error instanceof UpstreamAuthError) throw state.error;
+    }
+    return this.#compose(caller, asked);
+  }
+
+  /** What upstreams told this caller to read first, as far as it is known now; waits at most `waitMs` for more. */
+  async instructions(caller: Caller, waitMs: number): Promise<View['instructions']> {
+    let asked = this.#askAll(caller);
+    const starting = startingOf(asked).map((state) => state.settled);
+    if (starting.length > 0 && waitMs > 0) {
+      await Promise.race([Promise.all(starting), pause(waitMs)]);
+      asked = this.#askAll(caller);
+    }
+    for (const { entry, state } of asked) {
+      if (entry.record.auth === 'forward' && state.kind === 'failed' && state.error instanceof UpstreamAuthError) {
+        if (!asked.some((other) => other.state.kind === 'ready')) throw state.error;
+      }
+    }
+    return instructionsOf(asked);
+  }
+
+  /** An upstream refused the caller's credential on a call: what it listed for them is not theirs any more. */
+  drop(entry: RosterEntry, caller: Caller): void {
+    if (entry.record.auth === 'forward') this.#parts.listings.drop(this.#keyOf(entry, caller).key);
+  }
+
+  close(): void {
+    this.#parts.listings.close();
+    this.#composed.clear();
+  }
+
+  async #settle(caller: Caller, signal: AbortSignal | undefined): Promise<readonly Asked[]> {
+    const { clock, limits } = this.#parts;
+    for (;;) {
+      const asked = this.#askAll(caller);
+      const starting = startingOf(asked);
+      if (starting.length === 0 || signal?.aborted) return asked;
+      const isAnyReady = asked.some(({ state }) => state.kind === 'ready');
+      const isForward = asked.some(({ entry, state }) => entry.record.auth === 'forward' && state.kind === 'starting');
+      if (isForward && !isAnyReady) {
+        await Promise.race([Promise.any(starting.map((state) => state.settled)), aborted(signal)]);
+        continue;
+      }
+      const left = Math.max(...starting.map((state) => state.since + limits.startWaitMs - clock.now()));
+      if (left <= 0) return asked;
+      await Promise.race([Promise.all(starting.map((state) => state.settled)), pause(left, signal)]);
+    }
+  }
+
+  #askAll(caller: Caller): readonly Asked[] {
+    return this.#parts.roster.entries.map((entry) => this.#ask(entry, caller));
+  }
+
+  #ask(entry: RosterEntry, caller: Caller): Asked {
+    const { scope, key } = this.#keyOf(entry, caller);
+    const { upstream } = entry;
+    if (upstream === undefined) return { entry, scope, key, state: { kind: 'failed', error: entry.failure } };
+    const isOwn = entry.record.auth === 'own';
+    const state = this.#parts.listings.get({
+      key,
+      upstream: entry.record.name,
+      isOwn,
+      caller: isOwn ? ANONYMOUS : caller,
+      take: ({ credential }) =>
+        listTools(upstream, { scope, ...(credential === undefined ? {} : { credential }) }, this.#parts.limits),
+    });
+    return { entry, scope, key, state };
+  }
+
+  #keyOf(entry: RosterEntry, caller: Caller): { scope: string; key: string } {
+    if (entry.record.auth === 'own') return { scope: OWN, key: `${OWN}:${entry.record.name}` };
+    const key = this.#parts.callerKey(entry.record.name, caller);
+    return { scope: key, key };
+  }
+
+  async #compose(caller: Caller, asked: readonly Asked[]): Promise<View> {
+    const listings = asked.map(({ state }) => (state.kind === 'ready' ? state.listing : undefined));
+    const isShared = asked.every(({ entry }) => entry.record.auth === 'own');
+    const key = isShared ? OWN : this.#parts.callerKey('', caller);
+    let composed = this.#composed.get(key);
+    if (composed === undefined || !isSame(composed.listings, listings)) {
+      const pool = await this.#parts.pool();
+      composed = this.#composed.get(key);
+      if (composed === undefined || !isSame(composed.listings, listings)) {
+        composed = this.#build(asked, listings, pool);
+        if (listings.some((listing) => listing !== undefined)) this.#composed.set(key, composed);
+      }
+    }
+    const byName = new Map(asked.map((one) => [one.entry.record.name, one]));
+    return {
+      catalog: composed.catalog,
+      index: composed.index,
+      unavailable: asked.flatMap((one) => unavailableOf(one)),
+      instructions: instructionsOf(asked),
+      dropped: asked.flatMap(({ entry }, n) =>
+        (listings[n]?.dropped ?? []).map((tool) => ({ upstream: entry.record.name, ...tool })),
+      ),
+      route(tool) {
+        const one = byName.get(tool.upstream);
+        if (one === undefined) throw new Error('the tool is not of this view');
+        return { entry: one.entry, scope: one.scope };
+      },
+    };
+  }
+
+  #build(asked: readonly Asked[], listings: readonly (Listing | undefined)[], pool: DocumentPool): Composed {
+    const { writeTools, reservedNames } = this.#parts;
+    const parts = asked.flatMap(({ entry }, n) => {
+      const listing = listings[n];
+      if (listing === undefined) return [];
+      const { name: upstream, trusted } = entry.record;
+      return [{ upstream, slug: entry.slug, trusted, tools: listing.tools }];
+    });
+    const catalog = buildCatalog(parts, { prefixed: asked.length > 1, writeTools, reservedNames });
+    const index = pool.openView(
+      catalog.tools.map(({ exposedName, upstream, tool }) => ({
+        exposedName,
+        name: tool.name,
+        upstream,
+        ...(tool.title === undefined ? {} : { title: tool.title }),
+        description: tool.description,
+        inputSchema: tool.inputSchema,
+        digest: tool.digest,
+      })),
+    );
+    return { listings, catalog, index };
+  }
+}
+
+function startingOf(asked: readonly Asked[]): readonly Extract<ListingState, { kind: 'starting' }>[] {
+  return asked.flatMap(({ state }) => (state.kind === 'starting' ? [state] : []));
+}
+
+function unavailableOf({ entry, state }: Asked): readonly Unavailable[] {
+  const { name } = entry.record;
+  switch (state.kind) {
+    case 'ready':
+      return [];
+    case 'starting':
+      return [{ name, state: 'starting', reason: 'still starting; search again in a few seconds' }];
+    case 'failed':
+      return [{ name, state: 'failed', reason: state.error.message, error: state.error }];
+  }
+}
+
+function instructionsOf(asked: readonly Asked[]): View['instructions'] {
+  return asked.flatMap(({ entry, state }) =>
+    state.kind === 'ready' && state.listing.instructions !== undefined
+      ? [{ upstream: entry.record.name, text: state.listing.instructions }]
+      : [],
+  );
+}
+
+function isSame(a: readonly (Listing | undefined)[], b: readonly (Listing | undefined)[]): boolean {
+  return a.length === b.length && a.every((listing, n) => listing === b[n]);
+}
+
+function aborted(signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve) => signal?.addEventListener('abort', () => resolve(), { once: true }));
+}

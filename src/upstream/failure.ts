@@ -1,0 +1,58 @@
+import { messageOf, ProxyError } from '../base/errors.ts';
+import { BodyTooLarge, HttpFailure } from '../net/http-client.ts';
+import type { Deadline } from '../base/deadline.ts';
+
+/** What is known about the moment something went wrong. */
+export interface FailureContext {
+  readonly upstream: string;
+  readonly deadline: Deadline;
+  readonly timeoutMs: number;
+  /** What was being done, as `tools/call` or `connecting`. */
+  readonly doing: string;
+  readonly maxMessageBytes: number;
+}
+
+/** Gives any thrown thing of an exchange its name: a `ProxyError` with code and outcome. */
+export function failureOf(thrown: unknown, context: FailureContext): ProxyError {
+  if (thrown instanceof ProxyError) return thrown;
+  const { upstream, deadline, doing } = context;
+  if (deadline.expired()) {
+    return new ProxyError(
+      'upstream_timeout',
+      `Upstream '${upstream}' gave no answer to ${doing} within ${context.timeoutMs} ms.`,
+      { upstream, outcome: 'unknown', cause: thrown },
+    );
+  }
+  if (deadline.signal.aborted) {
+    return new ProxyError('cancelled', `${doing} at upstream '${upstream}' was cancelled.`, {
+      upstream,
+      outcome: 'unknown',
+    });
+  }
+  if (thrown instanceof BodyTooLarge) {
+    return new ProxyError(
+      'upstream_too_large',
+      `Upstream '${upstream}' answered ${doing} with more than ${context.maxMessageBytes} bytes (limit maxMessageBytes).`,
+      { upstream, outcome: 'failed' },
+    );
+  }
+  if (thrown instanceof HttpFailure && thrown.phase === 'connect') {
+    return new ProxyError('upstream_unreachable', `Upstream '${upstream}' cannot be reached: ${thrown.message}.`, {
+      upstream,
+      outcome: 'not_sent',
+      cause: thrown,
+    });
+  }
+  if (thrown instanceof HttpFailure) {
+    return new ProxyError(
+      'upstream_closed',
+      `The connection to upstream '${upstream}' broke during ${doing}: ${thrown.message}.`,
+      { upstream, outcome: 'unknown', cause: thrown },
+    );
+  }
+  return new ProxyError('upstream_invalid', `Upstream '${upstream}' could not be used: ${messageOf(thrown)}`, {
+    upstream,
+    outcome: 'failed',
+    cause: thrown,
+  });
+}

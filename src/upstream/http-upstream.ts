@@ -1,0 +1,394 @@
+import { createParser } from 'eventsource-parser';
+import type { Client } from '@modelcontextprotocol/client';
+import { openDeadline } from '../base/deadline.ts';
+import type { Deadline } from '../base/deadline.ts';
+import { ProxyError, UpstreamAuthError, UpstreamRejection } from '../base/errors.ts';
+import type { Limits } from '../base/limits.ts';
+import { PRODUCT, USER_AGENT } from '../base/product.ts';
+import { BodyTooLarge, HttpFailure, phaseOf } from '../net/http-client.ts';
+import type { HttpClient, HttpReply } from '../net/http-client.ts';
+import { withMeta } from './envelope.ts';
+import { failureOf } from './failure.ts';
+import { encodeHeaderValue } from './header-value.ts';
+import type { InboundMessage } from './message.ts';
+import { readMessage, requestText, unsupportedRequestText } from './message.ts';
+import { shakeHands } from './peer-session.ts';
+import type { Handshake } from './peer-session.ts';
+import type { Peer, RawParams, RawResult, RequestContext, Upstream, UpstreamEvents } from './upstream.ts';
+
+/** Where an HTTP upstream is and what it is sent, references resolved. */
+export interface HttpTarget {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+interface Session {
+  readonly peer: Peer;
+  /** `Mcp-Session-Id` of an older peer that keeps sessions. */
+  readonly sessionId?: string;
+  /** Kept open for change notifications; only for an upstream's own credential. */
+  readonly client?: Client;
+}
+
+/** Thrown inside this file when an older peer no longer knows our session: it refused before handling anything. */
+class SessionLost extends Error {}
+
+/** How long "this peer is of an older generation" is believed; it may be upgraded, and nothing would tell us. */
+const LEGACY_VERDICT_MS = 3_600_000;
+
+const CLIENT_INFO = JSON.stringify(PRODUCT);
+
+/**
+ * An upstream over streamable HTTP, of either generation. The SDK shakes hands; requests go out on our own leg. The
+ * generation is a property of the peer and remembered for it, a session belongs to one credential scope.
+ */
+export class HttpUpstream implements Upstream {
+  readonly name: string;
+  readonly #target: HttpTarget;
+  readonly #http: () => Promise<HttpClient>;
+  readonly #limits: Limits;
+  readonly #events: UpstreamEvents;
+  /** By scope, in order of last use: the oldest goes when there are more than `maxListings`. */
+  readonly #sessions = new Map<string, Promise<Session>>();
+  #verdict: { readonly era: Peer['era']; readonly at: number } | undefined;
+  #nextId = 1;
+  #isClosed = false;
+
+  constructor(
+    name: string,
+    target: HttpTarget,
+    parts: { readonly http: () => Promise<HttpClient>; readonly limits: Limits; readonly events: UpstreamEvents },
+  ) {
+    this.name = name;
+    this.#target = target;
+    this.#http = parts.http;
+    this.#limits = parts.limits;
+    this.#events = parts.events;
+  }
+
+  async peer(context: RequestContext): Promise<Peer> {
+    return (await this.#session(context)).peer;
+  }
+
+  async request(method: string, params: RawParams, context: RequestContext): Promise<RawResult> {
+    for (let attempt = 1; ; attempt++) {
+      const session = await this.#session(context);
+      try {
+        return await this.#exchange(session, method, params, context);
+      } catch (thrown) {
+        if (!(thrown instanceof SessionLost)) throw thrown;
+        // The peer restarted and refused the request for its session alone (MCP 2025-11-25, basic/transports: a
+        // client must start a new session on 404), so sending it again repeats nothing.
+        this.#forget(context.scope, session);
+        if (attempt === 2) {
+          throw new ProxyError('upstream_invalid', `Upstream '${this.name}' forgets its sessions as soon as it opens them.`, {
+            upstream: this.name,
+            outcome: 'not_sent',
+          });
+        }
+      }
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    const sessions = [...this.#sessions.values()];
+    this.#sessions.clear();
+    await Promise.all(sessions.map((opening) => opening.then((session) => this.#end(session)).catch(() => undefined)));
+  }
+
+  #session(context: RequestContext): Promise<Session> {
+    const known = this.#sessions.get(context.scope);
+    if (known !== undefined) {
+      this.#sessions.delete(context.scope);
+      this.#sessions.set(context.scope, known);
+      return known;
+    }
+    const opening = this.#open(context);
+    this.#sessions.set(context.scope, opening);
+    opening.catch(() => {
+      if (this.#sessions.get(context.scope) === opening) this.#sessions.delete(context.scope);
+    });
+    for (const scope of this.#sessions.keys()) {
+      if (this.#sessions.size <= this.#limits.maxListings) break;
+      this.#sessions.delete(scope);
+    }
+    return opening;
+  }
+
+  async #open(context: RequestContext): Promise<Session> {
+    if (this.#isClosed) throw this.#closedError();
+    const isOwn = context.credential === undefined && context.scope === 'own';
+    // Whoever waits may go away while others wait for the same handshake, so it runs under its own deadline only.
+    const deadline = openDeadline(undefined, this.#limits.connectTimeoutMs);
+    const seen: { status?: number; auth?: UpstreamAuthError } = {};
+    const http = await this.#http();
+    try {
+      const { StreamableHTTPClientTransport } = await import('@modelcontextprotocol/client');
+      const transport = new StreamableHTTPClientTransport(new URL(this.#target.url), {
+        requestInit: { headers: this.#headers(context), redirect: 'manual' },
+        fetch: async (input, init) => {
+          const reply = await http.fetch(input, init).catch((thrown: unknown) => {
+            throw new HttpFailure(phaseOf(thrown), thrown);
+          });
+          seen.status = reply.status;
+          if (reply.status === 401 || reply.status === 403) {
+            seen.auth = new UpstreamAuthError(this.name, reply.status, reply.headers.get('www-authenticate') ?? undefined);
+            throw seen.auth;
+          }
+          return reply;
+        },
+      });
+      const { client, peer } = await shakeHands(transport, this.#handshake(), {
+        signal: deadline.signal,
+        timeoutMs: this.#limits.connectTimeoutMs,
+        ...(isOwn ? { onToolsChanged: this.#events.onToolsChanged } : {}),
+      });
+      this.#verdict = { era: peer.era, at: performance.now() };
+      const { sessionId } = transport;
+      if (!isOwn) await client.close();
+      this.#events.onState('ready');
+      return { peer, ...(sessionId === undefined ? {} : { sessionId }), ...(isOwn ? { client } : {}) };
+    } catch (thrown) {
+      // A verdict that no longer holds must not outlive the first failure.
+      this.#verdict = undefined;
+      if (seen.auth !== undefined) throw seen.auth;
+      throw this.#handshakeFailure(thrown, deadline, seen.status);
+    } finally {
+      deadline.dispose();
+    }
+  }
+
+  #handshake(): Handshake {
+    const verdict = this.#verdict;
+    if (verdict === undefined) return 'auto';
+    return verdict.era === 'legacy' && performance.now() - verdict.at > LEGACY_VERDICT_MS ? 'auto' : verdict.era;
+  }
+
+  #handshakeFailure(thrown: unknown, deadline: Deadline, status: number | undefined): ProxyError {
+    const httpFailure = innermost(thrown, HttpFailure);
+    if (httpFailure === undefined && !deadline.expired() && status !== undefined) {
+      if (status >= 300 && status < 400) return this.#redirectError(status);
+      if (status >= 400) return this.#statusError(status, 'connecting', 'not_sent');
+    }
+    return failureOf(httpFailure ?? thrown, this.#failureContext(deadline, this.#limits.connectTimeoutMs, 'connecting'));
+  }
+
+  async #exchange(session: Session, method: string, params: RawParams, context: RequestContext): Promise<RawResult> {
+    const id = `p${this.#nextId++}`;
+    const body = requestText(id, method, withMeta(params, session.peer, context, { clientInfo: CLIENT_INFO, progressToken: id }));
+    const deadline = openDeadline(context.signal, context.timeoutMs, context.maxMs);
+    const http = await this.#http();
+    let reply: HttpReply | undefined;
+    try {
+      reply = await http.send({
+        method: 'POST',
+        url: this.#target.url,
+        headers: { ...this.#headers(context), ...this.#protocolHeaders(session, method, params) },
+        body,
+        signal: deadline.signal,
+      });
+      return await this.#read(reply, id, session, context, deadline);
+    } catch (thrown) {
+      reply?.cancel();
+      if (deadline.signal.aborted && session.peer.era === 'legacy') this.#tellCancelled(session, id, context);
+      if (thrown instanceof SessionLost) throw thrown;
+      throw failureOf(thrown, this.#failureContext(deadline, context.timeoutMs, method));
+    } finally {
+      deadline.dispose();
+    }
+  }
+
+  async #read(
+    reply: HttpReply,
+    id: string,
+    session: Session,
+    context: RequestContext,
+    deadline: Deadline,
+  ): Promise<RawResult> {
+    const { status } = reply;
+    if (status === 401 || status === 403) {
+      reply.cancel();
+      this.#forget(context.scope, session);
+      throw new UpstreamAuthError(this.name, status, reply.header('www-authenticate'));
+    }
+    if (status >= 300 && status < 400) throw this.#redirectError(status);
+    if (status === 404 && session.sessionId !== undefined) throw new SessionLost();
+    const type = reply.header('content-type')?.split(';')[0]?.trim().toLowerCase();
+    if (status === 200 && type === 'text/event-stream') return this.#readStream(reply, id, session, context, deadline);
+    const message = type === 'application/json' ? readMessage(await reply.text(this.#limits.maxMessageBytes)) : undefined;
+    if (status === 400 && session.sessionId !== undefined && isAboutSession(message)) throw new SessionLost();
+    if (message?.kind === 'result' && status === 200) return this.#own(message, id);
+    if (message?.kind === 'error') throw new UpstreamRejection(this.name, message.code, message.message, message.raw);
+    if (status !== 200) throw this.#statusError(status, 'the request', 'failed');
+    throw new ProxyError(
+      'upstream_invalid',
+      `Upstream '${this.name}' answered with ${type ?? 'no content type'}${message?.kind === 'invalid' ? ` (${message.reason})` : ''} instead of a JSON-RPC result.`,
+      { upstream: this.name, outcome: 'unknown' },
+    );
+  }
+
+  /** Reads an SSE answer up to our result; what comes before it is progress, logs, or questions. */
+  async #readStream(
+    reply: HttpReply,
+    id: string,
+    session: Session,
+    context: RequestContext,
+    deadline: Deadline,
+  ): Promise<RawResult> {
+    const inbox: InboundMessage[] = [];
+    let sinceEvent = 0;
+    const parser = createParser({
+      onEvent: ({ data }) => {
+        sinceEvent = 0;
+        if (data !== '') inbox.push(readMessage(data));
+      },
+    });
+    const decoder = new TextDecoder();
+    for await (const chunk of reply.body) {
+      sinceEvent += chunk.length;
+      if (sinceEvent > this.#limits.maxMessageBytes + chunk.length) throw new BodyTooLarge();
+      parser.feed(decoder.decode(chunk, { stream: true }));
+      for (const message of inbox.splice(0)) {
+        switch (message.kind) {
+          case 'result':
+            reply.cancel();
+            return this.#own(message, id);
+          case 'error':
+            reply.cancel();
+            throw new UpstreamRejection(this.name, message.code, message.message, message.raw);
+          case 'notification':
+            if (message.method === 'notifications/progress' && message.params['progressToken'] === id) {
+              deadline.extend();
+              context.onProgress?.(message.params);
+            } else if (message.method === 'notifications/message') context.onLog?.(message.params);
+            else if (message.method === 'notifications/tools/list_changed') this.#events.onToolsChanged();
+            break;
+          case 'request':
+            this.#post(session, context, unsupportedRequestText(message.id, message.method));
+            break;
+          case 'invalid':
+            break;
+        }
+      }
+    }
+    throw new ProxyError('upstream_closed', `Upstream '${this.name}' ended its answer without a result.`, {
+      upstream: this.name,
+      outcome: 'unknown',
+    });
+  }
+
+  #own(message: Extract<InboundMessage, { kind: 'result' }>, id: string): RawResult {
+    if (message.id !== id) {
+      throw new ProxyError('upstream_invalid', `Upstream '${this.name}' answered another request than the one sent.`, {
+        upstream: this.name,
+        outcome: 'unknown',
+      });
+    }
+    return message.result;
+  }
+
+  /** Everything of ours and of the caller that goes out: configured headers, or the caller's one header. */
+  #headers(context: RequestContext): Record<string, string> {
+    return {
+      'user-agent': USER_AGENT,
+      ...this.#target.headers,
+      ...(context.credential === undefined ? {} : { authorization: context.credential.reveal() }),
+    };
+  }
+
+  #protocolHeaders(session: Session, method: string, params: RawParams): Record<string, string> {
+    const headers: Record<string, string> = {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      'mcp-protocol-version': session.peer.protocolVersion,
+    };
+    if (session.sessionId !== undefined) headers['mcp-session-id'] = session.sessionId;
+    if (session.peer.era === 'modern') {
+      headers['mcp-method'] = method;
+      if (params['name'] !== undefined) headers['mcp-name'] = encodeHeaderValue(JSON.parse(params['name']) as string);
+    }
+    return headers;
+  }
+
+  /** Older peers learn of a cancellation by a notification; newer ones by the closed stream. */
+  #tellCancelled(session: Session, id: string, context: RequestContext): void {
+    this.#post(session, context, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"${id}"}}`);
+  }
+
+  /** Sends something nobody waits for. */
+  #post(session: Session, context: RequestContext, body: string): void {
+    const deadline = openDeadline(undefined, this.#limits.connectTimeoutMs);
+    this.#http()
+      .then((http) =>
+        http.send({
+          method: 'POST',
+          url: this.#target.url,
+          headers: { ...this.#headers(context), ...this.#protocolHeaders(session, 'notifications/cancelled', {}) },
+          body,
+          signal: deadline.signal,
+        }),
+      )
+      .then((reply) => reply.cancel())
+      .catch(() => undefined)
+      .finally(() => deadline.dispose());
+  }
+
+  #forget(scope: string, session: Session): void {
+    const known = this.#sessions.get(scope);
+    known
+      ?.then((current) => {
+        if (current !== session || this.#sessions.get(scope) !== known) return;
+        this.#sessions.delete(scope);
+        session.client?.close().catch(() => undefined);
+      })
+      .catch(() => undefined);
+    // The next request must not join the session that was just found dead.
+    this.#sessions.delete(scope);
+  }
+
+  async #end(session: Session): Promise<void> {
+    const transport = session.client?.transport as { terminateSession?: () => Promise<void> } | undefined;
+    if (session.sessionId !== undefined && transport?.terminateSession !== undefined) {
+      await Promise.race([transport.terminateSession().catch(() => undefined), new Promise((r) => setTimeout(r, 1_000).unref())]);
+    }
+    await session.client?.close();
+  }
+
+  #failureContext(deadline: Deadline, timeoutMs: number, doing: string): Parameters<typeof failureOf>[1] {
+    return { upstream: this.name, deadline, timeoutMs, doing, maxMessageBytes: this.#limits.maxMessageBytes };
+  }
+
+  #statusError(status: number, doing: string, outcome: 'failed' | 'not_sent'): ProxyError {
+    return new ProxyError('upstream_error', `Upstream '${this.name}' answered ${doing} with HTTP ${status}.`, {
+      upstream: this.name,
+      outcome,
+      retryable: status === 429 || status >= 500,
+    });
+  }
+
+  #redirectError(status: number): ProxyError {
+    return new ProxyError(
+      'upstream_redirect',
+      `Upstream '${this.name}' answered with a redirect (HTTP ${status}). Redirects are not followed: configure the final URL.`,
+      { upstream: this.name, outcome: 'failed' },
+    );
+  }
+
+  #closedError(): ProxyError {
+    return new ProxyError('upstream_closed', `Upstream '${this.name}' was closed.`, {
+      upstream: this.name,
+      outcome: 'not_sent',
+    });
+  }
+}
+
+/** Some servers answer an unknown session with 400 and a sentence instead of 404. */
+function isAboutSession(message: InboundMessage | undefined): boolean {
+  return message?.kind === 'error' && /session/i.test(message.message);
+}
+
+function innermost<T>(thrown: unknown, type: new (...args: never[]) => T): T | undefined {
+  for (let error: unknown = thrown; error instanceof Error; error = error.cause) if (error instanceof type) return error;
+  return undefined;
+}

@@ -1,0 +1,80 @@
+import { rawAt } from '../base/json-text.ts';
+import type { JsonObject } from '../catalog/tool.ts';
+import type { RawParams, RawResult, ResultHead } from './upstream.ts';
+
+/** What came from an upstream, seen for what it is. `raw` texts are cut from the message as it arrived. */
+export type InboundMessage =
+  | { readonly kind: 'result'; readonly id: string | number; readonly result: RawResult }
+  | {
+      readonly kind: 'error';
+      readonly id: string | number | null;
+      readonly code: number;
+      readonly message: string;
+      readonly raw: string;
+    }
+  | { readonly kind: 'notification'; readonly method: string; readonly params: JsonObject; readonly parsed: JsonObject }
+  | { readonly kind: 'request'; readonly id: string | number; readonly method: string; readonly parsed: JsonObject }
+  | { readonly kind: 'invalid'; readonly reason: string };
+
+/** Reads one JSON-RPC 2.0 message; anything else is `invalid` with a reason, never an exception. */
+export function readMessage(text: string): InboundMessage {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text);
+  } catch {
+    return { kind: 'invalid', reason: 'not JSON' };
+  }
+  if (!isObject(parsed) || parsed['jsonrpc'] !== '2.0') return { kind: 'invalid', reason: 'not a JSON-RPC message' };
+  const { id, method } = parsed;
+  const isId = typeof id === 'string' || typeof id === 'number';
+  if (typeof method === 'string') {
+    if (isId) return { kind: 'request', id, method, parsed };
+    const params = isObject(parsed['params']) ? parsed['params'] : {};
+    return { kind: 'notification', method, params, parsed };
+  }
+  const error = parsed['error'];
+  if (isObject(error)) {
+    return {
+      kind: 'error',
+      id: isId ? id : null,
+      code: typeof error['code'] === 'number' ? error['code'] : 0,
+      message: typeof error['message'] === 'string' ? error['message'] : 'unknown error',
+      raw: rawAt(text, ['error']) ?? '{}',
+    };
+  }
+  const result = parsed['result'];
+  if (!isId || !isObject(result)) return { kind: 'invalid', reason: 'neither a result, an error nor a request' };
+  return { kind: 'result', id, result: { raw: rawAt(text, ['result']) ?? '{}', head: headOf(result) } };
+}
+
+function headOf(result: JsonObject): ResultHead {
+  const { isError, resultType, structuredContent, ttlMs } = result;
+  return {
+    isError: isError === true,
+    resultType: typeof resultType === 'string' ? resultType : 'complete',
+    hasPlainStructuredContent: structuredContent !== undefined && !isObject(structuredContent),
+    ...(typeof ttlMs === 'number' && ttlMs >= 0 ? { ttlMs } : {}),
+  };
+}
+
+/** The text of a JSON-RPC request. */
+export function requestText(id: string, method: string, params: RawParams): string {
+  const members = Object.entries(params).map(([name, raw]) => `${JSON.stringify(name)}:${raw}`);
+  return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"method":${JSON.stringify(method)},"params":{${members.join(',')}}}`;
+}
+
+/** The text of the error a peer gets for a request we do not serve (sampling, elicitation, roots, anything new). */
+export function unsupportedRequestText(id: string | number, method: string): string {
+  return JSON.stringify({
+    jsonrpc: '2.0',
+    id,
+    error: {
+      code: -32601,
+      message: `${method} is not supported: this client is a proxy that serves many callers and answers no requests of its servers.`,
+    },
+  });
+}
+
+export function isObject(value: unknown): value is { readonly [key: string]: unknown } {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,45 @@
+import type { Client, Transport } from '@modelcontextprotocol/client';
+import { PRODUCT } from '../base/product.ts';
+import type { Era, Peer } from './upstream.ts';
+
+/** How a handshake is opened: ask which generation the peer speaks, or use what is already known of it. */
+export type Handshake = 'auto' | Era;
+
+/** The first revision without handshake and sessions. */
+const MODERN_VERSION = '2026-07-28';
+
+/**
+ * Shakes hands over `transport` with the SDK's client, which stays connected to it. The client declares no
+ * capabilities: what a server asks of it (sampling, elicitation, roots) gets "method not found" at once.
+ */
+export async function shakeHands(
+  transport: Transport,
+  how: Handshake,
+  options: { readonly signal: AbortSignal; readonly timeoutMs: number; readonly onToolsChanged?: () => void },
+): Promise<{ client: Client; peer: Peer }> {
+  const { Client } = await import('@modelcontextprotocol/client');
+  const client = new Client(PRODUCT, {
+    versionNegotiation: {
+      mode: how === 'modern' ? { pin: MODERN_VERSION } : how,
+      probe: { timeoutMs: options.timeoutMs },
+    },
+  });
+  // The SDK reports what it cannot attribute here; each of our requests has its own deadline and error.
+  client.onerror = () => undefined;
+  if (options.onToolsChanged !== undefined) {
+    client.setNotificationHandler('notifications/tools/list_changed', options.onToolsChanged);
+  }
+  await client.connect(transport, { signal: options.signal, timeout: options.timeoutMs });
+  const discovered = client.getDiscoverResult();
+  const instructions = client.getInstructions();
+  const peer: Peer = {
+    era: discovered === undefined ? 'legacy' : 'modern',
+    protocolVersion: client.getNegotiatedProtocolVersion() ?? MODERN_VERSION,
+    ...(instructions === undefined || instructions === '' ? {} : { instructions }),
+  };
+  if (peer.era === 'modern' && options.onToolsChanged !== undefined && discovered?.capabilities.tools?.listChanged) {
+    // Without this stream changes are noticed when the listing has aged; not worth failing for.
+    client.listen({ toolsListChanged: true }).catch(() => undefined);
+  }
+  return { client, peer };
+}

@@ -1,0 +1,56 @@
+import { createHash } from 'node:crypto';
+import type { JsonObject, Tool, ToolAnnotations } from '../catalog/tool.ts';
+import { isObject } from './message.ts';
+
+/** What became of one entry of a `tools/list` page. */
+export type ReadTool =
+  | { readonly kind: 'tool'; readonly tool: Tool }
+  | { readonly kind: 'dropped'; readonly name: string; readonly reason: string };
+
+/**
+ * Reads one tool definition. Only what nobody could call is dropped (no usable name); an odd schema, title or
+ * annotation costs the tool nothing but that part.
+ */
+export function readTool(entry: unknown, position: number): ReadTool {
+  if (!isObject(entry)) return { kind: 'dropped', name: `#${position + 1}`, reason: 'not an object' };
+  const name = entry['name'];
+  if (typeof name !== 'string' || name === '') {
+    return { kind: 'dropped', name: `#${position + 1}`, reason: 'has no name' };
+  }
+  const annotations = readAnnotations(entry['annotations']);
+  const title = textOf(entry['title']) ?? annotations.title;
+  const definition = {
+    name,
+    ...(title === undefined ? {} : { title }),
+    description: textOf(entry['description']) ?? '',
+    inputSchema: isObject(entry['inputSchema']) ? (entry['inputSchema'] as JsonObject) : {},
+    ...(isObject(entry['outputSchema']) ? { outputSchema: entry['outputSchema'] as JsonObject } : {}),
+    annotations,
+  };
+  return { kind: 'tool', tool: { ...definition, digest: digestOf(definition) } };
+}
+
+function readAnnotations(value: unknown): ToolAnnotations {
+  if (!isObject(value)) return {};
+  const title = textOf(value['title']);
+  const hints = ['readOnlyHint', 'destructiveHint', 'idempotentHint', 'openWorldHint'] as const;
+  const read = hints.filter((hint) => typeof value[hint] === 'boolean').map((hint) => [hint, value[hint]]);
+  return { ...(title === undefined ? {} : { title }), ...(Object.fromEntries(read) as ToolAnnotations) };
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+/** SHA-256 (base64url) of the definition's canonical JSON: keys sorted at every depth. */
+export function digestOf(value: unknown): string {
+  return createHash('sha256').update(canonicalJson(value)).digest('base64url');
+}
+
+function canonicalJson(value: unknown): string {
+  return JSON.stringify(value, (_key, inner: unknown) => {
+    if (!isObject(inner)) return inner;
+    // A plain object would give integer-like keys an order of their own and lose `__proto__`.
+    return Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)));
+  });
+}
