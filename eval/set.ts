@@ -1,0 +1,67 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { JsonObject } from '../src/catalog/tool.ts';
+import type { IndexedTool } from '../src/search/index.ts';
+
+export interface Question {
+  readonly id: string;
+  readonly text: string;
+  readonly language: string;
+  /** Names of the right tools. */
+  readonly relevant: readonly string[];
+}
+
+export interface EvaluationSet {
+  readonly tools: readonly IndexedTool[];
+  readonly questions: readonly Question[];
+}
+
+interface ToolLine {
+  readonly name: string;
+  readonly title?: string | null;
+  readonly description?: string;
+  readonly inputSchema?: JsonObject;
+}
+
+interface QuestionLine {
+  readonly id: string;
+  readonly query: string;
+  readonly lang?: string;
+  readonly relevant: readonly string[];
+}
+
+/**
+ * Reads `tools.jsonl` and `queries.jsonl` of a folder. All tools are those of one upstream called `bench`,
+ * as the program sees a catalog that a gateway has put together.
+ */
+export function readSet(folder: string): EvaluationSet {
+  const tools = readLines<ToolLine>(join(folder, 'tools.jsonl')).map(indexedTool);
+  const questions = readLines<QuestionLine>(join(folder, 'queries.jsonl')).map((line) => ({
+    id: line.id,
+    text: line.query,
+    language: line.lang ?? 'en',
+    relevant: line.relevant,
+  }));
+  return { tools, questions };
+}
+
+export function readLines<T>(file: string): readonly T[] {
+  const lines = readFileSync(file, 'utf8').split('\n');
+  return lines.filter((line) => line.trim() !== '').map((line) => JSON.parse(line) as T);
+}
+
+export function indexedTool(line: ToolLine): IndexedTool {
+  const definition = {
+    name: line.name,
+    ...(line.title ? { title: line.title } : {}),
+    description: line.description ?? '',
+    inputSchema: line.inputSchema ?? {},
+  };
+  return {
+    ...definition,
+    exposedName: line.name,
+    upstream: 'bench',
+    digest: createHash('sha256').update(JSON.stringify(definition)).digest('base64url'),
+  };
+}

@@ -1,0 +1,63 @@
+import { expect, test } from 'vitest';
+import { createDocumentPool, type IndexedTool } from './index.ts';
+
+let serial = 0;
+function tool(name: string, description: string, more: Partial<IndexedTool> = {}): IndexedTool {
+  return { exposedName: name, name, upstream: 'main', description, inputSchema: {}, digest: `d${serial++}`, ...more };
+}
+
+function names(tools: readonly IndexedTool[], question: string, limit = 3): readonly string[] {
+  const index = createDocumentPool().openView(tools);
+  return index.search(question, { limit }).matches.map(({ position }) => tools[position]!.exposedName);
+}
+
+const tools = [
+  tool('create_issue', 'Create a new issue in a GitHub repository.'),
+  tool('list_issues', 'List the issues of a repository, newest first.'),
+  tool('read_file', 'Return the text of one file.'),
+  tool('write_file', 'Write text into a file, replacing what is there.'),
+  tool('weather_forecast', 'Forecast for a city for the next days.'),
+];
+
+test('finds a tool by words in any inflection', () => {
+  expect(names(tools, 'forecasting the weather')[0]).toBe('weather_forecast');
+  expect(names(tools, 'creates issues')[0]).toBe('create_issue');
+});
+
+test('finds a misspelt word by its near word', () => {
+  expect(names(tools, 'wether forcast')[0]).toBe('weather_forecast');
+});
+
+test('finds a brand written in two humps by its lower-case form', () => {
+  expect(names(tools, 'github')).toEqual(['create_issue']);
+});
+
+test('puts a named tool first, however the name is written', () => {
+  for (const question of ['read_file', 'read-file', 'readFile', 'Read file', 'main:read_file', 'main__read_file', 'please use read_file to write the text'])
+    expect(names(tools, question)[0]).toBe('read_file');
+  expect(names(tools, 'write_file, create_issue').slice(0, 2)).toEqual(['write_file', 'create_issue']);
+});
+
+test('puts a tool first whose name ends with the one asked for', () => {
+  const gateway = [...tools, tool('osm__geocode_address', 'Turn an address into coordinates.')];
+  expect(names(gateway, 'geocode_address')[0]).toBe('osm__geocode_address');
+});
+
+test('answers nothing when no word is known', () => {
+  const index = createDocumentPool().openView(tools);
+  expect(index.search('quxblorf zzyzx', { limit: 5 })).toEqual({ matches: [], coverage: 0 });
+});
+
+test('holds a document once for all views, and gives it back when the last is closed', () => {
+  const pool = createDocumentPool();
+  const first = pool.openView(tools);
+  const second = pool.openView(tools.slice(0, 2));
+  expect(pool.size).toBe(5);
+  first.close();
+  first.close();
+  expect(pool.size).toBe(2);
+  expect(second.search('issue', { limit: 5 }).matches).toHaveLength(2);
+  second.close();
+  expect(pool.size).toBe(0);
+  expect(() => second.search('issue', { limit: 5 })).toThrow('closed');
+});
