@@ -1,3 +1,4 @@
+import { dirname } from 'node:path';
 import { LIMITS } from '../base/limits.ts';
 import type { LimitName, Limits } from '../base/limits.ts';
 import type { UpstreamRecord } from '../roster/record.ts';
@@ -17,7 +18,6 @@ import { readSource } from './source-file.ts';
 import type { SourceFile } from './source-file.ts';
 import { PLAIN_FORWARD, readServers } from './upstream-entry.ts';
 import { isPlainRemote, mistakeInUrl } from './upstream-url.ts';
-import { dirname } from 'node:path';
 
 /** A setting as the command line gave it. */
 export interface FlagValue {
@@ -81,13 +81,13 @@ export async function loadConfig(input: LoadInput): Promise<Loaded> {
   const forwarded = readForwarded(settings, given.get('upstream'), upstreams, findings);
   if (forwarded !== undefined) upstreams.push(forwarded);
   noteWhatIsToCome(settings, given, findings);
+  const problems = await findings.problems();
+  if (problems.length > 0) return { kind: 'invalid', problems, warnings: await findings.warnings() };
   if (upstreams.length === 0) {
-    const message = `No upstream is configured: write mcpServers into ${path}, or give ${flagOf('upstream')} URL.`;
+    const message = `no upstream is configured: write mcpServers into ${path}, or give ${flagOf('upstream')} URL.`;
     findings.warning({ kind: 'default' }, message);
   }
-
-  const [problems, warnings] = await Promise.all([findings.problems(), findings.warnings()]);
-  if (problems.length > 0) return { kind: 'invalid', problems, warnings };
+  const warnings = await findings.warnings();
   return { kind: 'settled', config: configOf(settings, upstreams), settings, warnings, path };
 }
 

@@ -1,0 +1,187 @@
+import { parseArgs } from 'node:util';
+import type { FlagValue } from '../config/load.ts';
+import { flagOf, placesOf, SETTING_NAMES, settingOf } from '../config/settings.ts';
+import type { SettingName } from '../config/settings.ts';
+import { didYouMean } from '../config/nearest.ts';
+import { quoted } from '../config/problem.ts';
+import { COMMANDS } from './command.ts';
+
+/** Flags that are no settings: they say how one run of a command behaves. */
+export const CLI_FLAGS = {
+  output: { short: 'o', shape: 'FORMAT', sentence: 'Print json (on stdout, nothing else there) or table (for people).' },
+  json: { sentence: 'The same as -o json.' },
+  quiet: { short: 'q', sentence: 'Print no notes and no progress, only results and errors.' },
+  'no-input': { sentence: 'Never ask; what would have been asked is an error that names the flag to give.' },
+  help: { short: 'h', sentence: 'Show this help, or the help of the command before it.' },
+  version: { sentence: 'Print the version.' },
+  limit: { shape: 'N', sentence: 'Most matches of each query, 1 to 25 (8 when not given).' },
+  'no-schemas': { sentence: 'Leave the input schemas out of the answer.' },
+  yes: { sentence: 'Call a tool that may change something without asking.' },
+} as const satisfies Record<string, { short?: string; shape?: string; sentence: string }>;
+
+export type CliFlagName = keyof typeof CLI_FLAGS;
+
+/** Accepted by every command. */
+export const GLOBAL_FLAGS: readonly CliFlagName[] = ['output', 'json', 'quiet', 'no-input', 'help', 'version'];
+
+/** What was typed, taken apart. Mistakes are collected, so that all are said at once. */
+export interface CommandLine {
+  /** A key of `COMMANDS`; undefined when none was typed. */
+  readonly command: string | undefined;
+  readonly operands: readonly string[];
+  readonly settings: readonly FlagValue[];
+  readonly flags: ReadonlyMap<CliFlagName, string>;
+  readonly mistakes: readonly string[];
+}
+
+const SETTING_OF_FLAG: ReadonlyMap<string, SettingName> = new Map(
+  SETTING_NAMES.filter((name) => placesOf(name).includes('flag')).map((name) => [flagOf(name).slice(2), name]),
+);
+
+function isCliFlag(name: string): name is CliFlagName {
+  return Object.hasOwn(CLI_FLAGS, name);
+}
+
+function takesValue(name: string): boolean {
+  const setting = SETTING_OF_FLAG.get(name);
+  if (setting !== undefined) return settingOf(setting).value.kind !== 'switch';
+  return isCliFlag(name) && 'shape' in CLI_FLAGS[name];
+}
+
+function optionsForParser(): Record<string, { type: 'string' | 'boolean'; short?: string }> {
+  const names = [...SETTING_OF_FLAG.keys(), ...Object.keys(CLI_FLAGS)];
+  return Object.fromEntries(
+    names.map((name) => {
+      const type = takesValue(name) ? 'string' : 'boolean';
+      const flag = isCliFlag(name) ? CLI_FLAGS[name] : undefined;
+      return [name, flag !== undefined && 'short' in flag ? { type, short: flag.short } : { type }];
+    }),
+  );
+}
+
+/**
+ * Long flags with one dash (`-upstream URL`), as our documents also print them, become ones with two. Everything
+ * after `--` is left alone.
+ */
+function withTwoDashes(argv: readonly string[]): string[] {
+  const end = argv.indexOf('--');
+  return argv.map((arg, index) => {
+    if (end !== -1 && index >= end) return arg;
+    if (/^-o=/.test(arg)) return `--output${arg.slice(2)}`;
+    return /^-[A-Za-z][A-Za-z0-9-]/.test(arg) ? `-${arg}` : arg;
+  });
+}
+
+/** Takes the command line apart. Flags may stand anywhere, before and after the command. */
+export async function parseCommandLine(argv: readonly string[]): Promise<CommandLine> {
+  const { tokens } = parseArgs({
+    args: withTwoDashes(argv),
+    options: optionsForParser(),
+    strict: false,
+    allowPositionals: true,
+    tokens: true,
+  });
+  const words: string[] = [];
+  const settings: FlagValue[] = [];
+  const flags = new Map<CliFlagName, string>();
+  const mistakes: string[] = [];
+  let hasUnknownFlag = false;
+
+  for (const token of tokens) {
+    if (token.kind === 'positional') words.push(token.value);
+    if (token.kind !== 'option') continue;
+    const { name } = token;
+    const setting = SETTING_OF_FLAG.get(name);
+    if (setting === undefined && !isCliFlag(name)) {
+      hasUnknownFlag = true;
+      mistakes.push(await unknownFlag(token.rawName, name));
+      continue;
+    }
+    const flag = `--${name}`;
+    const { value } = token;
+    if (takesValue(name)) {
+      if (value === undefined) {
+        mistakes.push(`${flag} needs a value: ${flag} ${shapeOf(name)}.`);
+        continue;
+      }
+      if (!token.inlineValue && /^--?[A-Za-z]/.test(value)) {
+        mistakes.push(`${flag} needs a value, but ${quoted(value)} follows; if that is the value, write ${flag}=${value}.`);
+        continue;
+      }
+    }
+    if (setting !== undefined) settings.push({ name: setting, text: value ?? 'true' });
+    else if (isCliFlag(name)) {
+      if (!takesValue(name) && value !== undefined) mistakes.push(`${flag} takes no value.`);
+      flags.set(name, value ?? 'true');
+    }
+  }
+
+  const [command, ...operands] = words;
+  if (command === 'help') return { command: operands[0], operands: [], settings, flags: flags.set('help', 'true'), mistakes };
+  if (command !== undefined && !Object.hasOwn(COMMANDS, command)) {
+    // After an unknown flag its value would be taken for the command: that one mistake is enough.
+    if (!hasUnknownFlag) mistakes.push(`there is no command ${quoted(command)}.${await didYouMean(command, Object.keys(COMMANDS))}`);
+    return { command, operands, settings, flags, mistakes };
+  }
+  mistakes.push(...mistakesInFlags(flags, command ?? 'serve'));
+  if (!flags.has('help') && !flags.has('version')) mistakes.push(...mistakesInOperands(operands, command ?? 'serve'));
+  return { command, operands, settings, flags, mistakes };
+}
+
+async function unknownFlag(raw: string, name: string): Promise<string> {
+  const known = [...SETTING_OF_FLAG.keys(), ...Object.keys(CLI_FLAGS)].map((each) => `--${each}`);
+  return `there is no flag ${quoted(raw)}.${await didYouMean(name, known)}`;
+}
+
+function shapeOf(name: string): string {
+  const setting = SETTING_OF_FLAG.get(name);
+  if (setting !== undefined) return settingShape(setting);
+  if (!isCliFlag(name)) return '';
+  const flag = CLI_FLAGS[name];
+  return 'shape' in flag ? flag.shape : '';
+}
+
+/** What stands for a setting's value in help texts; nothing for a switch. */
+export function settingShape(name: SettingName): string {
+  const { value } = settingOf(name);
+  switch (value.kind) {
+    case 'switch':
+      return '';
+    case 'integer':
+      return 'N';
+    case 'address':
+      return 'HOST:PORT';
+    default:
+      return value.shape;
+  }
+}
+
+function mistakesInFlags(flags: ReadonlyMap<CliFlagName, string>, command: string): string[] {
+  const mistakes: string[] = [];
+  for (const [name, value] of flags) {
+    if (!GLOBAL_FLAGS.includes(name) && !COMMANDS[command]?.flags.includes(name)) {
+      const owners = Object.keys(COMMANDS).filter((each) => COMMANDS[each]?.flags.includes(name));
+      mistakes.push(`--${name} belongs to ${owners.join(' and ')}, not to ${command}.`);
+    }
+    if (name === 'output' && value !== 'json' && value !== 'table') {
+      mistakes.push(`--output: ${quoted(value)} is no format; give json or table.`);
+    }
+    if (name === 'limit' && !(/^\d+$/.test(value) && Number(value) >= 1 && Number(value) <= 25)) {
+      mistakes.push(`--limit: ${quoted(value)} is not a whole number from 1 to 25.`);
+    }
+  }
+  if (flags.has('json') && flags.get('output') === 'table') mistakes.push('--json and --output table contradict each other; give one.');
+  return mistakes;
+}
+
+function mistakesInOperands(operands: readonly string[], name: string): string[] {
+  const command = COMMANDS[name];
+  if (command === undefined) return [];
+  const { min, max, called } = command.operands;
+  if (operands.length < min) return [`${name} needs ${called}: mcpproxy ${command.usage}`];
+  if (operands.length > max) {
+    const extra = quoted(operands[max] ?? '');
+    return [max === 0 ? `${name} takes no operands, but ${extra} was given.` : `${name} takes at most ${max} operands; ${extra} is one too many.`];
+  }
+  return [];
+}

@@ -1,0 +1,67 @@
+import type { CliFlagName } from './command-line.ts';
+import type { Context } from './context.ts';
+
+/** One command: what the help says of it, what it takes, and where its code is loaded from when it is needed. */
+export interface Command {
+  readonly usage: string;
+  readonly sentence: string;
+  /** How many operands it takes. */
+  readonly operands: { readonly min: number; readonly max: number; readonly called: string };
+  /** Flags of its own, beside the global ones. */
+  readonly flags: readonly CliFlagName[];
+  /** Whether it runs on the configuration; one that does not is not stopped by a broken file. */
+  readonly needsConfig: boolean;
+  readonly load: () => Promise<(context: Context) => Promise<number>>;
+}
+
+/** Every command, in the order the help lists them. */
+export const COMMANDS: Readonly<Record<string, Command>> = {
+  serve: {
+    usage: 'serve',
+    sentence: 'Serve MCP over HTTP, or on stdin and stdout with --stdio. This is what happens without a command.',
+    operands: { min: 0, max: 0, called: 'operands' },
+    flags: [],
+    needsConfig: true,
+    load: async () => (await import('./serve.ts')).serve,
+  },
+  'list-tools': {
+    usage: 'list-tools',
+    sentence: 'List every tool of every upstream.',
+    operands: { min: 0, max: 0, called: 'operands' },
+    flags: [],
+    needsConfig: true,
+    load: async () => (await import('./list-tools.ts')).listTools,
+  },
+  'search-tools': {
+    usage: 'search-tools QUERY… [--limit N] [--no-schemas]',
+    sentence: 'Find tools by what they can do. Words make one query; several quoted phrases are a query each.',
+    operands: { min: 1, max: Infinity, called: 'a query' },
+    flags: ['limit', 'no-schemas'],
+    needsConfig: true,
+    load: async () => (await import('./search-tools.ts')).searchTools,
+  },
+  'describe-tool': {
+    usage: 'describe-tool NAME…',
+    sentence: 'Show the full description and the schemas of tools.',
+    operands: { min: 1, max: 10, called: "a tool's name" },
+    flags: [],
+    needsConfig: true,
+    load: async () => (await import('./describe-tool.ts')).describeTool,
+  },
+  'call-tool': {
+    usage: 'call-tool NAME [JSON | -] [--yes]',
+    sentence: 'Call a tool with a JSON object of arguments, also from stdin. One that may change anything asks first.',
+    operands: { min: 1, max: 2, called: "a tool's name" },
+    flags: ['yes'],
+    needsConfig: true,
+    load: async () => (await import('./call-tool.ts')).callTool,
+  },
+  demo: {
+    usage: 'demo',
+    sentence: 'Show it at work in front of real MCP servers; needs no configuration and leaves nothing behind.',
+    operands: { min: 0, max: 0, called: 'operands' },
+    flags: [],
+    needsConfig: false,
+    load: async () => (await import('./demo.ts')).demo,
+  },
+};

@@ -1,0 +1,75 @@
+import { homedir } from 'node:os';
+import { ProxyError } from '../base/errors.ts';
+import { defaultConfigPath } from '../config/default-path.ts';
+import type { Loaded } from '../config/load.ts';
+import type { CommandLine } from './command-line.ts';
+import { parseCommandLine } from './command-line.ts';
+import { COMMANDS } from './command.ts';
+import { EXIT } from './exit-code.ts';
+import { createOutput } from './output.ts';
+import type { Output } from './output.ts';
+
+/**
+ * Runs one command line and gives its exit code. What only some commands need is imported by them: an agent's
+ * client waits for `serve --stdio` to answer, so that path loads nothing it does not use.
+ */
+export async function main(argv: readonly string[]): Promise<number> {
+  const line = await parseCommandLine(argv);
+  const output = createOutput({
+    isJson: line.flags.has('json') || line.flags.get('output') === 'json',
+    isQuiet: line.flags.has('quiet'),
+    env: process.env,
+    stdout: process.stdout,
+    stderr: process.stderr,
+  });
+  if (line.mistakes.length > 0) {
+    for (const mistake of line.mistakes) output.error(mistake);
+    output.note('mcpproxy -h lists every command and flag.');
+    return EXIT.usage;
+  }
+  if (line.flags.has('version')) return showVersion(output);
+  if (line.flags.has('help')) return showHelp(line, output);
+
+  const command = COMMANDS[line.command ?? 'serve'];
+  // parseCommandLine has refused every other word.
+  if (command === undefined) throw new Error('an unknown command came through');
+  const loaded = command.needsConfig ? await load(line, output) : undefined;
+  if (loaded?.kind === 'invalid') return EXIT.config;
+  const canAsk = process.stdin.isTTY === true && process.stderr.isTTY === true && !line.flags.has('no-input');
+  try {
+    const run = await command.load();
+    return await run({ line, output, loaded, canAsk });
+  } catch (error) {
+    if (!(error instanceof ProxyError)) throw error;
+    output.error(`${error.message} (${error.code})`);
+    return error.code === 'config_invalid' ? EXIT.config : EXIT.failed;
+  }
+}
+
+async function load(line: CommandLine, output: Output): Promise<Loaded> {
+  const { loadConfig } = await import('../config/load.ts');
+  const { formatProblem } = await import('../config/problem.ts');
+  const loaded = await loadConfig({
+    flags: line.settings,
+    env: process.env,
+    cwd: process.cwd(),
+    home: homedir(),
+    platform: process.platform,
+  });
+  for (const warning of loaded.warnings) output.note(`mcpproxy: note: ${formatProblem(warning)}`);
+  if (loaded.kind === 'invalid') for (const problem of loaded.problems) output.error(formatProblem(problem));
+  return loaded;
+}
+
+async function showVersion(output: Output): Promise<number> {
+  const { PRODUCT } = await import('../base/product.ts');
+  await output.print(output.isJson ? JSON.stringify(PRODUCT) : `${PRODUCT.name} ${PRODUCT.version}`);
+  return EXIT.done;
+}
+
+async function showHelp(line: CommandLine, output: Output): Promise<number> {
+  const { helpText } = await import('./help.ts');
+  const path = defaultConfigPath({ env: process.env, home: homedir(), platform: process.platform });
+  await output.print(helpText(line.command, Math.min(output.width, 110), path));
+  return EXIT.done;
+}

@@ -1,0 +1,32 @@
+import type { Proxy } from '../app.ts';
+import { configOf } from './context.ts';
+import type { Context } from './context.ts';
+import { untilStopped } from './stop-signal.ts';
+
+/** Upstreams get as long to start as they get when serving; unlike an agent, a command asks only once. */
+const SETTLE_MS = 30_000;
+/** After this long without a word a person wonders. */
+const SILENCE_MS = 1_500;
+
+/** Runs `use` on a proxy whose upstreams have listed their tools or failed to; closes it whatever happens. */
+export async function withProxy(context: Context, use: (proxy: Proxy, signal: AbortSignal) => Promise<number>): Promise<number> {
+  const stop = new AbortController();
+  const stopped = untilStopped().then((code) => {
+    stop.abort();
+    return code;
+  });
+  const { createProxy } = await import('../app.ts');
+  // No observer: what concerns the answer is said with it.
+  const proxy = await createProxy(configOf(context));
+  const notice = setTimeout(() => context.output.note('waiting for upstreams to list their tools…'), SILENCE_MS);
+  const done = proxy.local.settled(SETTLE_MS).then(() => {
+    clearTimeout(notice);
+    return use(proxy, stop.signal);
+  });
+  try {
+    return await Promise.race([done, stopped]);
+  } finally {
+    clearTimeout(notice);
+    await proxy.close();
+  }
+}
