@@ -4,6 +4,7 @@
  */
 export const LIMITS = {
   maxBodyBytes: { default: 1_048_576, unit: 'bytes', sentence: 'Largest request body a client may send.' },
+  maxJsonDepth: { default: 128, unit: 'levels', sentence: 'Deepest nesting of a message a client may send.' },
   maxMessageBytes: {
     default: 16_777_216,
     unit: 'bytes',

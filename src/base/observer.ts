@@ -32,6 +32,8 @@ export type HouseEvent =
       readonly ms: number;
     }
   | { readonly kind: 'unvalidated'; readonly tool: string; readonly reason: string }
+  /** Something we did not foresee went wrong; the stack says where. */
+  | { readonly kind: 'bug'; readonly stack: string }
   | { readonly kind: 'note'; readonly message: string };
 
 /** Receives the house's events. Must not throw and must not keep the event. */

@@ -1,4 +1,5 @@
 import { rawAt } from '../base/json-text.ts';
+import { isJsonObject } from '../base/json-value.ts';
 import type { JsonObject } from '../catalog/tool.ts';
 import type { RawParams, RawResult, ResultHead } from './upstream.ts';
 
@@ -24,16 +25,16 @@ export function readMessage(text: string): InboundMessage {
   } catch {
     return { kind: 'invalid', reason: 'not JSON' };
   }
-  if (!isObject(parsed) || parsed['jsonrpc'] !== '2.0') return { kind: 'invalid', reason: 'not a JSON-RPC message' };
+  if (!isJsonObject(parsed) || parsed['jsonrpc'] !== '2.0') return { kind: 'invalid', reason: 'not a JSON-RPC message' };
   const { id, method } = parsed;
   const isId = typeof id === 'string' || typeof id === 'number';
   if (typeof method === 'string') {
     if (isId) return { kind: 'request', id, method, parsed };
-    const params = isObject(parsed['params']) ? parsed['params'] : {};
+    const params = isJsonObject(parsed['params']) ? parsed['params'] : {};
     return { kind: 'notification', method, params, parsed };
   }
   const error = parsed['error'];
-  if (isObject(error)) {
+  if (isJsonObject(error)) {
     return {
       kind: 'error',
       id: isId ? id : null,
@@ -43,7 +44,7 @@ export function readMessage(text: string): InboundMessage {
     };
   }
   const result = parsed['result'];
-  if (!isId || !isObject(result)) return { kind: 'invalid', reason: 'neither a result, an error nor a request' };
+  if (!isId || !isJsonObject(result)) return { kind: 'invalid', reason: 'neither a result, an error nor a request' };
   return { kind: 'result', id, result: { raw: rawAt(text, ['result']) ?? '{}', head: headOf(result) } };
 }
 
@@ -51,8 +52,8 @@ function headOf(result: JsonObject): ResultHead {
   const { isError, resultType, structuredContent, ttlMs } = result;
   return {
     isError: isError === true,
-    resultType: typeof resultType === 'string' ? resultType : 'complete',
-    hasPlainStructuredContent: structuredContent !== undefined && !isObject(structuredContent),
+    ...(typeof resultType === 'string' ? { resultType } : {}),
+    hasPlainStructuredContent: structuredContent !== undefined && !isJsonObject(structuredContent),
     ...(typeof ttlMs === 'number' && ttlMs >= 0 ? { ttlMs } : {}),
   };
 }
@@ -73,8 +74,4 @@ export function unsupportedRequestText(id: string | number, method: string): str
       message: `${method} is not supported: this client is a proxy that serves many callers and answers no requests of its servers.`,
     },
   });
-}
-
-export function isObject(value: unknown): value is { readonly [key: string]: unknown } {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { JsonObject, Tool, ToolAnnotations } from '../catalog/tool.ts';
-import { isObject } from './message.ts';
+import { isJsonObject } from '../base/json-value.ts';
 
 /** What became of one entry of a `tools/list` page. */
 export type ReadTool =
@@ -12,7 +12,7 @@ export type ReadTool =
  * annotation costs the tool nothing but that part.
  */
 export function readTool(entry: unknown, position: number): ReadTool {
-  if (!isObject(entry)) return { kind: 'dropped', name: `#${position + 1}`, reason: 'not an object' };
+  if (!isJsonObject(entry)) return { kind: 'dropped', name: `#${position + 1}`, reason: 'not an object' };
   const name = entry['name'];
   if (typeof name !== 'string' || name === '') {
     return { kind: 'dropped', name: `#${position + 1}`, reason: 'has no name' };
@@ -23,15 +23,15 @@ export function readTool(entry: unknown, position: number): ReadTool {
     name,
     ...(title === undefined ? {} : { title }),
     description: textOf(entry['description']) ?? '',
-    inputSchema: isObject(entry['inputSchema']) ? (entry['inputSchema'] as JsonObject) : {},
-    ...(isObject(entry['outputSchema']) ? { outputSchema: entry['outputSchema'] as JsonObject } : {}),
+    inputSchema: isJsonObject(entry['inputSchema']) ? (entry['inputSchema'] as JsonObject) : {},
+    ...(isJsonObject(entry['outputSchema']) ? { outputSchema: entry['outputSchema'] as JsonObject } : {}),
     annotations,
   };
   return { kind: 'tool', tool: { ...definition, digest: digestOf(definition) } };
 }
 
 function readAnnotations(value: unknown): ToolAnnotations {
-  if (!isObject(value)) return {};
+  if (!isJsonObject(value)) return {};
   const title = textOf(value['title']);
   const hints = ['readOnlyHint', 'destructiveHint', 'idempotentHint', 'openWorldHint'] as const;
   const read = hints.filter((hint) => typeof value[hint] === 'boolean').map((hint) => [hint, value[hint]]);
@@ -49,7 +49,7 @@ export function digestOf(value: unknown): string {
 
 function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_key, inner: unknown) => {
-    if (!isObject(inner)) return inner;
+    if (!isJsonObject(inner)) return inner;
     // A plain object would give integer-like keys an order of their own and lose `__proto__`.
     return Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)));
   });

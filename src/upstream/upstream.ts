@@ -17,8 +17,8 @@ export type RawParams = { readonly [name: string]: string };
 /** The few fields of a result that somebody looks at. */
 export interface ResultHead {
   readonly isError: boolean;
-  /** `complete` when the upstream did not say (older generations never do). */
-  readonly resultType: string;
+  /** What kind of result it says it is; older generations never do, and mean `complete`. */
+  readonly resultType?: string;
   /** Whether `structuredContent` is there and something other than an object, which older clients cannot take. */
   readonly hasPlainStructuredContent: boolean;
   /** How long the result may be kept, in milliseconds, when the upstream said so. */

@@ -9,3 +9,11 @@ export function encodeHeaderValue(value: string): string {
   if (PLAIN.test(value) && !value.startsWith('=?')) return value;
   return `=?base64?${Buffer.from(value, 'utf8').toString('base64')}?=`;
 }
+
+/** The value behind a header written by `encodeHeaderValue`; undefined when its Base64 is not valid. */
+export function decodeHeaderValue(header: string): string | undefined {
+  const encoded = /^=\?base64\?(.*)\?=$/i.exec(header)?.[1];
+  if (encoded === undefined) return header;
+  const bytes = Buffer.from(encoded, 'base64');
+  return bytes.toString('base64').replace(/=+$/, '') === encoded.replace(/=+$/, '') ? bytes.toString('utf8') : undefined;
+}

@@ -1,0 +1,105 @@
+import { UpstreamAuthError } from '../base/errors.ts';
+import type { Limits } from '../base/limits.ts';
+import type { Observer } from '../base/observer.ts';
+import type { Caller } from '../callers/caller.ts';
+import type { Views } from '../callers/views.ts';
+import { errorAnswer, structuredAnswer } from './answer.ts';
+import type { Answer } from './answer.ts';
+import type { CallContext } from './call-context.ts';
+import { callReadTools, callTool } from './call-tools.ts';
+import { metaToolDefinitions } from './definitions.ts';
+import type { MetaToolDefinition, MetaToolName } from './definitions.ts';
+import { describeTools } from './describe-tool.ts';
+import { createInputReader } from './input.ts';
+import { instructionsText } from './instructions.ts';
+import { searchTools } from './search-tools.ts';
+import type { SearchInput } from './search-tools.ts';
+import { createArgumentValidator } from './validator.ts';
+
+export interface MetaToolsOptions {
+  readonly upstreams: readonly { readonly name: string; readonly description?: string }[];
+  readonly maxBatchCalls: number;
+  readonly searchSchemas: number;
+  readonly maxInstructions: number;
+  readonly limits: Limits;
+}
+
+/** The tools a model sees, and what they do. */
+export interface MetaTools {
+  /** For `tools/list`: fixed for the run, sorted by name. */
+  readonly definitions: readonly MetaToolDefinition[];
+  /** For the handshake: waits at most `waitMs` for upstreams that have not said theirs yet. */
+  instructions(caller: Caller, waitMs: number): Promise<string>;
+  /** Calls one; `input` is its arguments' JSON text. Undefined when there is no meta-tool of that name. */
+  call(name: string, input: string, context: CallContext): Promise<Answer> | undefined;
+}
+
+export function createMetaTools(
+  options: MetaToolsOptions,
+  parts: { readonly views: Views; readonly observer: Observer },
+): MetaTools {
+  const definitions = metaToolDefinitions(options);
+  const readInput = createInputReader(definitions);
+  const callParts = {
+    views: parts.views,
+    observer: parts.observer,
+    limits: options.limits,
+    validate: createArgumentValidator(options.limits),
+  };
+
+  /** Runs a tool of our own (not a call passed on) and reports it. */
+  async function own(name: MetaToolName, work: () => Promise<Answer>): Promise<Answer> {
+    const began = performance.now();
+    const answer = await work();
+    const isRefused = answer.kind === 'result' && answer.isError;
+    parts.observer({ kind: 'call', metaTool: name, outcome: isRefused ? 'refused' : 'ok', ms: performance.now() - began });
+    return answer;
+  }
+
+  async function search(input: SearchInput, context: CallContext): Promise<Answer> {
+    if ((input.query === undefined) === (input.queries === undefined)) {
+      return errorAnswer('Not searched: give either "query" (one thing to find) or "queries" (several), not both or neither.');
+    }
+    const view = await parts.views.view(context.caller, context.signal);
+    return structuredAnswer(searchTools(view, input, options.searchSchemas));
+  }
+
+  async function dispatch(name: MetaToolName, input: string, context: CallContext): Promise<Answer> {
+    const read = await readInput(name, input);
+    if (read.kind === 'unusable') return own(name, () => Promise.resolve(errorAnswer(read.text)));
+    switch (name) {
+      case 'search_tools':
+        return own(name, () => search(read.value as SearchInput, context));
+      case 'describe_tool':
+        return own(name, async () => {
+          const view = await parts.views.view(context.caller, context.signal);
+          return structuredAnswer(describeTools(view, (read.value as { names: readonly string[] }).names));
+        });
+      case 'call_read_tool':
+      case 'call_write_tool':
+        return callTool(name, input, context, callParts);
+      case 'call_read_tools':
+        return callReadTools(input, context, callParts);
+      case 'search_servers':
+      case 'upstream_servers':
+        throw new Error(`${name} is not among the definitions`);
+    }
+  }
+
+  return {
+    definitions,
+    async instructions(caller, waitMs) {
+      const instructions = await parts.views.instructions(caller, waitMs);
+      return instructionsText(instructions, { maxCharacters: options.maxInstructions, maxBatchCalls: options.maxBatchCalls });
+    },
+    call(name, input, context) {
+      const definition = definitions.find((candidate) => candidate.name === name);
+      if (definition === undefined) return undefined;
+      return dispatch(definition.name, input, context).catch((thrown: unknown) => {
+        if (!(thrown instanceof UpstreamAuthError)) throw thrown;
+        const { status, challenge, message } = thrown;
+        return { kind: 'unauthorized', status, challenge, sentence: message } as const;
+      });
+    },
+  };
+}

@@ -1,0 +1,181 @@
+import type { Readable, Writable } from 'node:stream';
+import { classifyInboundRequest } from '@modelcontextprotocol/server';
+import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/server';
+import { serveStdio as serveSdk } from '@modelcontextprotocol/server/stdio';
+import { isJsonObject } from '../base/json-value.ts';
+import { createLineSplitter } from '../base/json-lines.ts';
+import { depthOf } from '../base/json-text.ts';
+import type { Limits } from '../base/limits.ts';
+import type { Observer } from '../base/observer.ts';
+import { ANONYMOUS } from '../callers/caller.ts';
+import { errorAnswer } from '../meta-tools/answer.ts';
+import type { MetaTools } from '../meta-tools/meta-tools.ts';
+import { createMcpServer } from './mcp-server.ts';
+import { MODERN_VERSIONS, RPC, rpcErrorText } from './protocol.ts';
+import { answerToolCall } from './tool-call.ts';
+
+export interface StdioParts {
+  readonly metaTools: MetaTools;
+  readonly limits: Limits;
+  readonly observer: Observer;
+  readonly input: Readable;
+  readonly output: Writable;
+  /** Called once, when the first answer is out: what may take time starts now. */
+  readonly onGreeted: () => void;
+}
+
+/** Serves one client on a pair of streams; resolves when the client has gone. `output` carries protocol only. */
+export async function serveStdio(parts: StdioParts): Promise<void> {
+  const wire = new StdioWire(parts);
+  await serveSdkOn(wire, parts);
+  await wire.ended;
+  wire.stop();
+}
+
+async function serveSdkOn(wire: StdioWire, { metaTools, observer }: StdioParts): Promise<void> {
+  // The handshake is answered at once, with the instructions known by then.
+  const handle = serveSdk(async () => createMcpServer(metaTools, await metaTools.instructions(ANONYMOUS, 0)), {
+    transport: wire,
+    onerror: (error) => observer({ kind: 'note', message: `client: ${error.message}` }),
+  });
+  void wire.ended.then(() => handle.close());
+}
+
+/**
+ * The client's pipe: calls of tools and their cancellations are taken here, on their text; every other message is
+ * the SDK's. The generation of each call is read off the call itself, as over HTTP.
+ */
+class StdioWire implements Transport {
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  onmessage?: Transport['onmessage'];
+  readonly ended: Promise<void>;
+  readonly #parts: StdioParts;
+  /** Calls under way, by the JSON text of their id. */
+  readonly #calls = new Map<string, AbortController>();
+  #end: () => void = () => undefined;
+  #isGreeted = false;
+
+  constructor(parts: StdioParts) {
+    this.#parts = parts;
+    this.ended = new Promise((resolve) => {
+      this.#end = resolve;
+    });
+  }
+
+  start(): Promise<void> {
+    const { input, output, limits } = this.#parts;
+    const splitter = createLineSplitter({
+      maxBytes: limits.maxMessageBytes,
+      onLine: (line) => this.#receive(line),
+      onTooLong: (bytes) =>
+        this.#write(
+          rpcErrorText('null', RPC.invalidRequest, `Invalid Request: a message of ${bytes} bytes; the limit maxMessageBytes is ${limits.maxMessageBytes}`),
+        ),
+    });
+    input.on('data', (chunk: Buffer) => splitter.push(chunk));
+    input.once('end', () => this.#end());
+    input.once('close', () => this.#end());
+    input.on('error', () => this.#end());
+    // A client that no longer reads is gone; without a listener its broken pipe would end us with a stack.
+    output.on('error', () => this.#end());
+    return Promise.resolve();
+  }
+
+  send(message: JSONRPCMessage): Promise<void> {
+    this.#write(JSON.stringify(message));
+    return Promise.resolve();
+  }
+
+  close(): Promise<void> {
+    this.#end();
+    return Promise.resolve();
+  }
+
+  /** Nothing more can be answered: what is under way is given up. */
+  stop(): void {
+    for (const call of this.#calls.values()) call.abort(new Error('the client went away'));
+    this.onclose?.();
+  }
+
+  #receive(line: string): void {
+    let message: unknown;
+    try {
+      message = JSON.parse(line);
+    } catch {
+      this.#write(rpcErrorText('null', RPC.parseError, 'Parse error: a line on stdin is not JSON; this is an MCP server, send one JSON-RPC message a line'));
+      return this.#parts.observer({ kind: 'note', message: 'a line on stdin was not JSON: stdin and stdout speak MCP here' });
+    }
+    if (depthOf(line) > this.#parts.limits.maxJsonDepth) {
+      const { maxJsonDepth } = this.#parts.limits;
+      return this.#write(rpcErrorText('null', RPC.invalidRequest, `Invalid Request: nested deeper than ${maxJsonDepth} levels (limit maxJsonDepth)`));
+    }
+    if (Array.isArray(message)) {
+      return this.#write(rpcErrorText('null', RPC.invalidRequest, 'Invalid Request: batches are not served over stdio; send one message a line'));
+    }
+    if (isJsonObject(message)) {
+      if (message['method'] === 'tools/call' && message['id'] !== undefined && this.#call(line, message)) return;
+      if (message['method'] === 'notifications/cancelled' && this.#cancel(message['params'])) return;
+    }
+    this.onmessage?.(message as JSONRPCMessage);
+  }
+
+  /** Takes a call of a tool; false when it is malformed and the SDK has the words for that. */
+  #call(line: string, message: { readonly [key: string]: unknown }): boolean {
+    const outcome = classifyInboundRequest({ httpMethod: 'POST', body: message });
+    if (outcome.kind === 'reject') {
+      const { code, message: sentence, data } = outcome;
+      this.#write(rpcErrorText(JSON.stringify(message['id'] ?? null), code, sentence, data));
+      return true;
+    }
+    if (outcome.kind === 'modern' && !MODERN_VERSIONS.includes(outcome.classification.revision ?? '')) return false;
+    const id = JSON.stringify(message['id']);
+    const controller = new AbortController();
+    this.#calls.set(id, controller);
+    void this.#answer(line, message['params'], outcome.kind, id, controller.signal);
+    return true;
+  }
+
+  async #answer(line: string, params: unknown, era: 'modern' | 'legacy', id: string, signal: AbortSignal): Promise<void> {
+    try {
+      const reply = await answerToolCall(this.#parts.metaTools, {
+        text: line,
+        params,
+        era,
+        caller: ANONYMOUS,
+        signal,
+        notify: (text) => {
+          if (this.#calls.has(id)) this.#write(text);
+        },
+      });
+      // A cancelled request gets no answer (MCP, basic/utilities/cancellation).
+      if (signal.aborted) return;
+      if (reply.kind === 'reply') return this.#write(reply.text);
+      // There is no HTTP status here, so the model is told.
+      const answer = errorAnswer(`[upstream_auth] The upstream refused the request (${reply.status}): it needs a sign-in. Next: tell the user.`);
+      const result = era === 'modern' ? `{"resultType":"complete",${answer.raw.slice(1)}` : answer.raw;
+      this.#write(`{"jsonrpc":"2.0","id":${id},"result":${result}}`);
+    } catch (error) {
+      this.#parts.observer({ kind: 'bug', stack: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+      this.#write(rpcErrorText(id, RPC.internalError, 'Internal error'));
+    } finally {
+      this.#calls.delete(id);
+    }
+  }
+
+  #cancel(params: unknown): boolean {
+    if (!isJsonObject(params)) return false;
+    const call = this.#calls.get(JSON.stringify(params['requestId']));
+    call?.abort(new Error('the client cancelled the request'));
+    return call !== undefined;
+  }
+
+  #write(text: string): void {
+    // A line break inside an upstream's JSON would end our line; JSON knows them as white space only.
+    const line = /[\r\n]/.test(text) ? text.replaceAll(/[\r\n]+/g, ' ') : text;
+    this.#parts.output.write(`${line}\n`);
+    if (this.#isGreeted) return;
+    this.#isGreeted = true;
+    setImmediate(this.#parts.onGreeted);
+  }
+}
