@@ -86,7 +86,7 @@ async function readWithComments(text: string): Promise<ReadTree> {
     const tree = parseTree(text, errors, { allowTrailingComma: true });
     if (errors.length > 0 || tree === undefined) {
       if (tree === undefined && errors.length <= 1) {
-        return { mistakes: [{ at: 0, message: 'The file is empty; the least it can hold is {}.' }] };
+        return { mistakes: [{ at: 0, message: 'the file is empty; the least it can hold is {}.' }] };
       }
       return {
         mistakes: errors.map(({ error, offset }) => {
@@ -157,7 +157,7 @@ class TooDeep extends Error {}
 
 function tooDeep(error: unknown): ReadTree {
   if (!(error instanceof TooDeep || error instanceof RangeError)) throw error;
-  return { mistakes: [{ at: 0, message: `The file nests deeper than ${MAX_DEPTH} levels, which no configuration does.` }] };
+  return { mistakes: [{ at: 0, message: `the file nests deeper than ${MAX_DEPTH} levels, which no configuration does.` }] };
 }
 
 /** The value without its places, as `JSON.parse` would give it. */

@@ -75,7 +75,7 @@ export async function loadConfig(input: LoadInput): Promise<Loaded> {
   const upstreams: UpstreamRecord[] = [];
   for (const { record, start } of found) {
     if (file !== undefined && takes(upstreams, record.name)) {
-      findings.problem(file.originAt(start), `a server named ${quoted(record.name)} was given before; names differ by more than case.`);
+      findings.problem(file.originAt(start), `a server named ${quoted(record.name)} was given before (letters' case does not count); rename one.`);
     } else upstreams.push(record);
   }
   const forwarded = readForwarded(settings, given.get('upstream'), upstreams, findings);
@@ -211,7 +211,7 @@ function readFileSettings(
       continue;
     }
     const read = readSettingJson(name, plainValue(node));
-    if ('wrong' in read) findings.problem(file.originAt(node.start), `"${key}" ${read.wrong}`);
+    if ('wrong' in read) findings.problem(file.originAt(node.start), `"${key}": ${read.wrong}`);
     else given.set(name, { value: read.value, origin: file.originAt(node.start), folder });
   }
   return [...given];

@@ -8,7 +8,7 @@ export async function nearest(word: string, candidates: readonly string[]): Prom
   const plain = (text: string): string => text.toLowerCase().replaceAll(/[-_\s]/g, '');
   const wanted = plain(word);
   if (wanted === '') return [];
-  const reach = Math.min(3, Math.max(1, Math.floor(wanted.length / 3)));
+  const reach = wanted.length < 4 ? 1 : wanted.length < 8 ? 2 : 3;
   return candidates
     .map((candidate) => {
       const name = plain(candidate);

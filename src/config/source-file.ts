@@ -56,8 +56,15 @@ export async function readSource(path: string): Promise<ReadSource> {
   if ('root' in tree) return { kind: 'read', file: { path, root: tree.root, originAt, textOf: (node) => text.slice(node.start, node.end) } };
   return {
     kind: 'broken',
-    problems: tree.mistakes.slice(0, MAX_MISTAKES).map(({ at, message }) => ({ origin: originAt(at), message })),
+    problems: firstOfEachLine(tree.mistakes.map(({ at, message }) => ({ at, ...placeOf(text, at), message }))).map(
+      ({ at, message }) => ({ origin: originAt(at), message }),
+    ),
   };
+}
+
+/** The mistakes worth saying: what follows one on the same line mostly follows from it. */
+function firstOfEachLine<Place extends { readonly line: number }>(mistakes: readonly Place[]): Place[] {
+  return mistakes.filter(({ line }, index) => line !== mistakes[index - 1]?.line).slice(0, MAX_MISTAKES);
 }
 
 /** Both counted from 1, as editors do. */

@@ -12,6 +12,7 @@ import { isPlainRemote, mistakeInUrl } from './upstream-url.ts';
 /** Our names of an entry's keys, each with the names other clients give the same thing. */
 const KEYS = {
   name: ['name'],
+  description: ['description'],
   command: ['command'],
   args: ['args'],
   env: ['env'],
@@ -32,7 +33,7 @@ const KEY_OF = new Map<string, Key>(
 
 /** Keys of other clients that only concern their own screens, approvals or records. */
 const OTHERS = new Set([
-  ...['alwaysAllow', 'autoApprove', 'autoapprove', 'trust', 'timeout', 'description', 'icon', 'title', 'gallery'],
+  ...['alwaysAllow', 'autoApprove', 'autoapprove', 'trust', 'timeout', 'icon', 'title', 'gallery'],
   ...['version', 'dev', 'created', 'updated', 'source', 'startup_timeout_sec', 'tool_timeout_sec', 'alwaysLoad'],
 ]);
 
@@ -75,8 +76,7 @@ export function readServers(
       if (record !== undefined) found.push({ record, file, start: entry.start });
     }
   } else {
-    const value = described(plainValue(node));
-    findings.problem(file.originAt(node.start), `${key} must be an object of servers by name, or a list of them, not ${value}.`);
+    findings.problem(file.originAt(node.start), `${key} must be an object of servers by name, or a list of them, not ${kindOf(node)}.`);
   }
   return found;
 }
@@ -111,8 +111,9 @@ class EntryReader {
 
   /** The record, or undefined when something in the entry is wrong (which is then among the findings). */
   read(key: string | undefined, options: EntryOptions): UpstreamRecord | undefined {
-    const isEnabled = this.#sortMembers() ? this.#isEnabled() : true;
-    const record = this.#mistakes.length > 0 ? undefined : this.#record(key, isEnabled, options);
+    const isObject = this.#sortMembers();
+    const isEnabled = isObject ? this.#isEnabled() : true;
+    const record = isObject ? this.#record(key, isEnabled, options) : undefined;
     if (this.#mistakes.length === 0) return record;
     for (const { at, message, hint } of this.#mistakes) {
       // An entry that is switched off stops nothing: its author may be leaving it out just because of this.
@@ -129,7 +130,7 @@ class EntryReader {
 
   #sortMembers(): boolean {
     if (this.#node.kind !== 'object') {
-      this.#wrong(this.#node.start, `must be an object with a command or a url, not ${described(plainValue(this.#node))}.`);
+      this.#wrong(this.#node.start, `must be an object with a command or a url, not ${kindOf(this.#node)}.`);
       return false;
     }
     for (const member of this.#node.members) {
@@ -187,9 +188,19 @@ class EntryReader {
     const name = this.#name(key);
     const auth = this.#auth();
     const transport = this.#transport(options.home);
+    const description = this.#description();
     if (auth === 'forward' && transport !== undefined) this.#checkForwarded(transport, options);
     if (name === undefined || auth === undefined || transport === undefined) return undefined;
-    return { name, origin: 'config', trusted: true, enabled, auth, transport };
+    const record = { name, origin: 'config', trusted: true, enabled, auth, transport } as const;
+    return description === undefined ? record : { ...record, description };
+  }
+
+  /** On one line: it becomes part of a tool's description. */
+  #description(): string | undefined {
+    const member = this.#members.get('description');
+    // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
+    const text = member === undefined ? undefined : this.#text(member)?.replaceAll(/[\s\u0000-\u001f\u007f-\u009f]+/g, ' ').trim();
+    return text === '' ? undefined : text;
   }
 
   #name(key: string | undefined): string | undefined {
@@ -214,7 +225,7 @@ class EntryReader {
     if (member === undefined) return 'own';
     const { node } = member;
     if (node.kind === 'string' && (node.value === 'own' || node.value === 'forward')) return node.value;
-    const message = `must be "own" (its configured headers) or "forward" (the caller's Authorization), not ${described(plainValue(node))}.`;
+    const message = `must be "own" (its configured headers) or "forward" (the caller's Authorization).`;
     return this.#wrong(node.start, message, '.auth');
   }
 
@@ -335,7 +346,7 @@ class EntryReader {
 
   #text(member: JsonMember): string | undefined {
     if (member.node.kind !== 'string') {
-      return this.#wrong(member.node.start, `must be text in quotes, not ${described(plainValue(member.node))}.`, `.${member.key}`);
+      return this.#wrong(member.node.start, `must be text in quotes, not ${kindOf(member.node)}.`, `.${member.key}`);
     }
     return this.#scalar(member.node, `.${member.key}`);
   }
@@ -347,7 +358,7 @@ class EntryReader {
       return node.value;
     }
     if (node.kind === 'other' && node.value !== null) return this.#file.textOf(node);
-    return this.#wrong(node.start, `must be text in quotes, not ${node.kind === 'other' ? 'null' : KINDS[node.kind]}.`, part);
+    return this.#wrong(node.start, `must be text in quotes, not ${kindOf(node)}.`, part);
   }
 
   #foreignReferences(node: JsonNode, part: string): void {
@@ -357,7 +368,19 @@ class EntryReader {
   }
 }
 
-const KINDS = { object: 'an object', array: 'a list' } as const;
+/** What a value is, without saying it: it may be a secret in the wrong place. */
+function kindOf(node: JsonNode): string {
+  switch (node.kind) {
+    case 'object':
+      return 'an object';
+    case 'array':
+      return 'a list';
+    case 'string':
+      return 'a text';
+    case 'other':
+      return node.value === null ? 'null' : `a ${typeof node.value}`;
+  }
+}
 
 /** Why a forwarded upstream on plain http is refused, said of it. */
 export const PLAIN_FORWARD =

@@ -17,7 +17,7 @@ export function mistakeInUrl(text: string): string | undefined {
   if (scheme === undefined) return 'has no https:// (or http://) in front; write the whole URL.';
   if (scheme === 'ws' || scheme === 'wss') return `is a WebSocket URL (${scheme}:), which MCP does not use; give the http(s) endpoint.`;
   if (scheme !== 'http' && scheme !== 'https') return `starts with ${scheme}:, but only https: and http: can be called.`;
-  if (!URL.canParse(filled)) return 'is not a valid URL; check its host and port.';
+  if (!URL.canParse(filled)) return 'is not valid; check its host and port.';
   const url = new URL(filled);
   if (url.username !== '' || url.password !== '') {
     return 'holds a user name or password before its host; remove it, and give credentials as headers.';

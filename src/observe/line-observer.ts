@@ -79,6 +79,11 @@ function lineOf(event: HouseEvent): Line {
     }
     case 'unvalidated':
       return { level: 'info', text: `${plain(event.tool)}: arguments were not checked: ${plain(event.reason)}` };
+    case 'bug': {
+      // A stack has many lines; each is marked, so that no text in it can pass for a line of its own.
+      const lines = event.stack.split('\n').slice(0, 20).map((line) => `\n  | ${plain(line)}`);
+      return { level: 'warn', text: `a bug, please report it:${lines.join('')}` };
+    }
     case 'note':
       return { level: 'info', text: plain(event.message) };
   }
