@@ -1,15 +1,12 @@
-import { systemClock } from './base/clock.ts';
+import { setFlagsFromString } from 'node:v8';
 import { silentObserver } from './base/observer.ts';
 import type { Observer } from './base/observer.ts';
-import { createCallerKey, ANONYMOUS } from './callers/caller.ts';
-import { Listings } from './callers/listings.ts';
-import { Views } from './callers/views.ts';
+import type { Views } from './callers/views.ts';
 import type { Config } from './config/config.ts';
 import type { Answer } from './meta-tools/answer.ts';
-import { RESERVED_NAMES } from './meta-tools/definitions.ts';
-import { createMetaTools } from './meta-tools/meta-tools.ts';
-import { openUpstream } from './roster/open-upstream.ts';
-import { Roster } from './roster/roster.ts';
+import { instructionsText } from './meta-tools/instructions.ts';
+import type { MetaTools } from './meta-tools/meta-tools.ts';
+import type { Roster } from './roster/roster.ts';
 import type { DocumentPool } from './search/tool-index.ts';
 import type { HttpApp } from './server/http-app.ts';
 import type { Listening } from './server/listen.ts';
@@ -67,16 +64,44 @@ export interface ProxyOptions {
 /** A client that opens the pipe and says nothing still finds its tools listed when it does. */
 const GREETING_WAIT_MS = 500;
 
-/** Builds the rooms from a configuration. Nothing is connected and nothing listens yet. */
-export async function createProxy(config: Config, options: ProxyOptions = {}): Promise<Proxy> {
+/** The rooms between the wire and the upstreams. */
+interface Rooms {
+  readonly roster: Roster;
+  readonly views: Views;
+  readonly metaTools: MetaTools;
+  readonly closeHttp: () => Promise<void>;
+}
+
+/**
+ * Builds the rooms and wires them. They are loaded here and not with this file, so that over stdio the handshake is
+ * answered before any of them costs time.
+ */
+async function openRooms(config: Config, observer: Observer, env: ProxyOptions['env']): Promise<Rooms> {
   const { limits } = config;
-  const observer = options.observer ?? silentObserver;
+  const [
+    { systemClock },
+    { createCallerKey },
+    { Listings },
+    { Views },
+    { RESERVED_NAMES },
+    { createMetaTools },
+    { openUpstream },
+    { Roster },
+  ] = await Promise.all([
+    import('./base/clock.ts'),
+    import('./callers/caller.ts'),
+    import('./callers/listings.ts'),
+    import('./callers/views.ts'),
+    import('./meta-tools/definitions.ts'),
+    import('./meta-tools/meta-tools.ts'),
+    import('./roster/open-upstream.ts'),
+    import('./roster/roster.ts'),
+  ]);
   const http = once(async () => (await import('./net/http-client.ts')).openHttpClient());
   const pool = once(async (): Promise<DocumentPool> => (await import('./search/index.ts')).createDocumentPool());
-
   const roster = new Roster(config.upstreams, {
     observer,
-    open: (record, events) => openUpstream(record, { http: http.get, limits, env: options.env ?? process.env }, events),
+    open: (record, events) => openUpstream(record, { http: http.get, limits, env: env ?? process.env }, events),
   });
   const views = new Views({
     roster,
@@ -88,63 +113,77 @@ export async function createProxy(config: Config, options: ProxyOptions = {}): P
     writeTools: config.writeTools,
     reservedNames: RESERVED_NAMES,
   });
+  const { maxBatchCalls, searchSchemas, maxInstructions } = config;
+  const upstreams = roster.entries.map(({ record }) => record);
   const metaTools = createMetaTools(
-    {
-      upstreams: roster.entries.map(({ record }) => record),
-      maxBatchCalls: config.maxBatchCalls,
-      searchSchemas: config.searchSchemas,
-      maxInstructions: config.maxInstructions,
-      limits,
-    },
+    { upstreams, maxBatchCalls, searchSchemas, maxInstructions, limits },
     { views, observer },
   );
-  const app = once(() => openHttpApp());
+  return { roster, views, metaTools, closeHttp: async () => (await http.opened())?.close() };
+}
+
+async function openHttpApp(config: Config, { roster, views, metaTools }: Rooms, observer: Observer): Promise<HttpApp> {
+  const { createHttpApp, hostNames, originNames } = await import('./server/http-app.ts');
+  const { limits, allowedHosts, allowedOrigins, listen } = config;
+  const isForwarding = roster.entries.some(({ record }) => record.auth === 'forward');
+  const isGuarded = isLoopback(listen.host) || allowedHosts.length > 0;
+  views.warm();
+  return createHttpApp({
+    metaTools,
+    limits,
+    observer,
+    allowedHosts: isGuarded ? hostNames(allowedHosts) : undefined,
+    allowedOrigins: originNames(allowedOrigins),
+    instructionsWaitMs: isForwarding ? limits.instructionsWaitMs : 0,
+  });
+}
+
+/** Makes a proxy of a configuration. Nothing is loaded, connected or listening until it is used. */
+export async function createProxy(config: Config, options: ProxyOptions = {}): Promise<Proxy> {
+  const { limits, maxBatchCalls, maxInstructions } = config;
+  const observer = options.observer ?? silentObserver;
+  const rooms = once(() => openRooms(config, observer, options.env));
+  const app = once(async () => openHttpApp(config, await rooms.get(), observer));
   let listening: Listening | undefined;
 
-  async function openHttpApp(): Promise<HttpApp> {
-    const { createHttpApp, hostNames, originNames } = await import('./server/http-app.ts');
-    const isForwarding = roster.entries.some(({ record }) => record.auth === 'forward');
-    const isGuarded = isLoopback(config.listen.host) || config.allowedHosts.length > 0;
-    return createHttpApp({
-      metaTools,
-      limits,
-      observer,
-      allowedHosts: isGuarded ? hostNames(config.allowedHosts) : undefined,
-      allowedOrigins: originNames(config.allowedOrigins),
-      instructionsWaitMs: isForwarding ? limits.instructionsWaitMs : 0,
-    });
-  }
-
   return {
-    fetch: async (request) => {
-      if (app.opened() === undefined) views.warm();
-      return (await app.get()).fetch(request);
-    },
+    fetch: async (request) => (await app.get()).fetch(request),
     async listen() {
       const [{ listen }, { fetch }] = await Promise.all([import('./server/listen.ts'), app.get()]);
       listening = await listen(config.listen, fetch);
-      views.warm();
       const address = `${listening.origin}/mcp`;
       observer({ kind: 'listening', address });
       return address;
     },
     async serveStdio() {
-      // Loading what answers the handshake comes first; listing starts when the answer is out.
+      // One client's traffic needs no large young generation; V8 would grow it by some 20 MB and never give it back.
+      setFlagsFromString('--semi-space-growth-factor=1');
       const { serveStdio } = await import('./server/stdio.ts');
-      const timer = setTimeout(() => views.warm(), GREETING_WAIT_MS);
-      const onGreeted = (): void => {
-        clearTimeout(timer);
-        views.warm();
-      };
-      await serveStdio({ metaTools, limits, observer, input: process.stdin, output: process.stdout, onGreeted });
+      const warm = async (): Promise<void> => (await rooms.get()).views.warm();
+      const timer = setTimeout(() => void warm(), GREETING_WAIT_MS);
+      await serveStdio({
+        metaTools: async () => (await rooms.get()).metaTools,
+        instructions: async () =>
+          rooms.opened() === undefined
+            ? instructionsText([], { maxCharacters: maxInstructions, maxBatchCalls })
+            : (await rooms.get()).metaTools.instructions({}, 0),
+        limits,
+        observer,
+        input: process.stdin,
+        output: process.stdout,
+        onGreeted: () => {
+          clearTimeout(timer);
+          void warm();
+        },
+      });
       clearTimeout(timer);
     },
     local: {
       async settled(timeoutMs) {
-        await views.settled(timeoutMs);
+        await (await rooms.get()).views.settled(timeoutMs);
       },
       async listTools() {
-        const { catalog, unavailable, dropped } = await views.view(ANONYMOUS);
+        const { catalog, unavailable, dropped } = await (await rooms.get()).views.view({});
         return {
           tools: catalog.tools.map(({ exposedName, upstream, access, tool }) => ({
             name: exposedName,
@@ -157,17 +196,20 @@ export async function createProxy(config: Config, options: ProxyOptions = {}): P
         };
       },
       async callMetaTool(name, args, signal = new AbortController().signal) {
-        const answer = metaTools.call(name, JSON.stringify(args), { caller: ANONYMOUS, signal });
+        const { metaTools } = await rooms.get();
+        const answer = metaTools.call(name, JSON.stringify(args), { caller: {}, signal });
         if (answer === undefined) throw new Error(`there is no meta-tool ${name}`);
         return localResult(await answer);
       },
     },
     async close() {
       await listening?.close(limits.drainMs);
-      await app.opened()?.then((opened) => opened.close());
-      views.close();
-      await roster.close();
-      await http.opened()?.then((opened) => opened.close());
+      await (await app.opened())?.close();
+      const opened = await rooms.opened();
+      if (opened === undefined) return;
+      opened.views.close();
+      await opened.roster.close();
+      await opened.closeHttp();
     },
   };
 }

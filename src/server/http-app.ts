@@ -62,8 +62,9 @@ export function originNames(names: readonly string[]): readonly string[] {
 export function createHttpApp(parts: HttpAppParts): HttpApp {
   const { metaTools, limits } = parts;
   const handshakes = new WeakMap<Request, string>();
+  const definitions = (): MetaTools['definitions'] => metaTools.definitions;
   const modern = createMcpHandler(
-    ({ requestInfo }) => createMcpServer(metaTools, (requestInfo && handshakes.get(requestInfo)) ?? ''),
+    ({ requestInfo }) => createMcpServer(definitions, (requestInfo && handshakes.get(requestInfo)) ?? ''),
     { legacy: 'reject', maxRequestBodySize: limits.maxBodyBytes },
   );
 
@@ -84,7 +85,7 @@ export function createHttpApp(parts: HttpAppParts): HttpApp {
     if (message['method'] === 'tools/call') {
       return answerToolCall(metaTools, { text, params: message['params'], era: 'legacy', caller, signal: request.signal });
     }
-    const server = createMcpServer(metaTools, await instructionsFor(message['method'], caller));
+    const server = createMcpServer(definitions, await instructionsFor(message['method'], caller));
     return { kind: 'reply', text: JSON.stringify(await exchange(server, message as unknown as JSONRPCMessage)) };
   }
 

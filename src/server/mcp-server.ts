@@ -1,7 +1,7 @@
 import { ProtocolError, Server } from '@modelcontextprotocol/server';
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/server';
 import { PRODUCT } from '../base/product.ts';
-import type { MetaTools } from '../meta-tools/meta-tools.ts';
+import type { MetaToolDefinition } from '../meta-tools/definitions.ts';
 import { RPC } from './protocol.ts';
 
 /** How long clients may keep our list of tools (it never changes in a run) and our handshake (instructions may grow). */
@@ -13,7 +13,10 @@ const KEEP_HANDSHAKE_MS = 300_000;
  * not serve. Never shared between callers (a shared one leaks answers across them, GHSA-345p-7cg4-v4c7).
  * `tools/call` is answered before a message reaches it.
  */
-export function createMcpServer(metaTools: MetaTools, instructions: string): Server {
+export function createMcpServer(
+  definitions: () => readonly MetaToolDefinition[] | Promise<readonly MetaToolDefinition[]>,
+  instructions: string,
+): Server {
   const server = new Server(PRODUCT, {
     capabilities: { tools: {} },
     instructions,
@@ -22,7 +25,7 @@ export function createMcpServer(metaTools: MetaTools, instructions: string): Ser
       'server/discover': { ttlMs: KEEP_HANDSHAKE_MS, cacheScope: 'private' },
     },
   });
-  server.setRequestHandler('tools/list', () => ({ tools: metaTools.definitions as never }));
+  server.setRequestHandler('tools/list', async () => ({ tools: (await definitions()) as never }));
   server.setRequestHandler('tools/call', () => {
     throw new ProtocolError(RPC.invalidParams, 'Invalid params: the headers of this tools/call do not fit its body');
   });

@@ -15,7 +15,10 @@ import { MODERN_VERSIONS, RPC, rpcErrorText } from './protocol.ts';
 import { answerToolCall } from './tool-call.ts';
 
 export interface StdioParts {
-  readonly metaTools: MetaTools;
+  /** Ready when first needed; the handshake does not wait for it. */
+  readonly metaTools: () => Promise<MetaTools>;
+  /** The instructions known by now. */
+  readonly instructions: () => Promise<string>;
   readonly limits: Limits;
   readonly observer: Observer;
   readonly input: Readable;
@@ -27,19 +30,16 @@ export interface StdioParts {
 /** Serves one client on a pair of streams; resolves when the client has gone. `output` carries protocol only. */
 export async function serveStdio(parts: StdioParts): Promise<void> {
   const wire = new StdioWire(parts);
-  await serveSdkOn(wire, parts);
+  const definitions = async (): Promise<MetaTools['definitions']> => (await parts.metaTools()).definitions;
+  const handle = serveSdk(async () => createMcpServer(definitions, await parts.instructions()), {
+    transport: wire,
+    onerror: (error) => parts.observer({ kind: 'note', message: `client: ${error.message}` }),
+  });
   await wire.ended;
   wire.stop();
+  await handle.close();
 }
 
-async function serveSdkOn(wire: StdioWire, { metaTools, observer }: StdioParts): Promise<void> {
-  // The handshake is answered at once, with the instructions known by then.
-  const handle = serveSdk(async () => createMcpServer(metaTools, await metaTools.instructions(ANONYMOUS, 0)), {
-    transport: wire,
-    onerror: (error) => observer({ kind: 'note', message: `client: ${error.message}` }),
-  });
-  void wire.ended.then(() => handle.close());
-}
 
 /**
  * The client's pipe: calls of tools and their cancellations are taken here, on their text; every other message is
@@ -138,7 +138,7 @@ class StdioWire implements Transport {
 
   async #answer(line: string, params: unknown, era: 'modern' | 'legacy', id: string, signal: AbortSignal): Promise<void> {
     try {
-      const reply = await answerToolCall(this.#parts.metaTools, {
+      const reply = await answerToolCall(await this.#parts.metaTools(), {
         text: line,
         params,
         era,
