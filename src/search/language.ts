@@ -14,22 +14,26 @@ function usersOfWords(): ReadonlyMap<string, number> {
   return users;
 }
 
+/** The languages that use `word` as a function word, one bit each in the order of `LATIN_LANGUAGES`. */
+export function usersOf(word: string): number {
+  return USERS.get(word) ?? 0;
+}
+
 /**
- * The Latin-letter language of a text, by its function words; English unless another language clearly has more.
+ * The Latin-letter language of a text, by the `usersOf` its words; English unless another language clearly
+ * has more.
  *
  * Only a tool's own text is asked, or a question's function words: guessing the language of short questions
  * goes wrong every fifth time (measured), so a question's words are looked up under every language of the view.
  */
-export function languageOf(words: readonly string[]): LatinLanguage {
-  const hits = new Uint16Array(LATIN_LANGUAGES.length);
+export function languageOf(users: readonly number[]): LatinLanguage {
   let any = 0;
-  for (const word of words) {
-    const users = USERS.get(word);
-    if (users === undefined) continue;
-    any |= users;
-    for (let bits = users; bits !== 0; bits &= bits - 1) hits[31 - Math.clz32(bits & -bits)]!++;
-  }
+  for (const bits of users) any |= bits;
   if ((any & ~1) === 0) return 'english';
+  const hits = new Uint16Array(LATIN_LANGUAGES.length);
+  for (const one of users) {
+    for (let bits = one; bits !== 0; bits &= bits - 1) hits[31 - Math.clz32(bits & -bits)]!++;
+  }
   let best = 0;
   for (let i = 1; i < hits.length; i++) if (hits[i]! > hits[best]!) best = i;
   return best > 0 && hits[best]! >= 2 && hits[best]! > 1.5 * hits[0]! ? LATIN_LANGUAGES[best]! : 'english';

@@ -3,6 +3,7 @@ import { scanWords } from './words.ts';
 
 /** A part of a question that reads like a tool's name, ready to compare. */
 export interface NamePiece {
+  readonly text: string;
   readonly words: readonly string[];
   /** The term by which tools with such a name are found. */
   readonly lastTerm: string;
@@ -36,7 +37,7 @@ function addPiece(pieces: NamePiece[], text: string, isIdentifier: boolean): voi
   scanWords(text, (word, script, isWhole) => {
     if (!isWhole) lastTerm = termsOf(word, script, 'english').at(-1) ?? '';
   });
-  if (lastTerm !== '') pieces.push({ words: nameWords(text), lastTerm, isIdentifier });
+  if (lastTerm !== '') pieces.push({ text, words: nameWords(text), lastTerm, isIdentifier });
 }
 
 /** The words of a name as they are written, so that `createIssue`, `create-issue` and "Create issue" are one. */
@@ -57,6 +58,7 @@ export function matchName(
   piece: NamePiece,
   tool: { readonly name: string; readonly exposedName: string; readonly upstream: string },
 ): NameMatch | undefined {
+  if (!mayEndAlike(tool.name, piece.text)) return undefined;
   const own = nameWords(tool.name);
   if (equals(piece.words, own) || equals(piece.words, nameWords(tool.exposedName))) return 'exact';
   const cut = tool.name.lastIndexOf('__');
@@ -68,6 +70,29 @@ export function matchName(
     }
   }
   return piece.isIdentifier && piece.words.length > 1 && endsWith(own, piece.words) ? 'suffix' : undefined;
+}
+
+/**
+ * Whether two names, read from their ends without case and separators, agree until one of them ends; true
+ * when in doubt. A common last word has thousands of tools, and this dismisses nearly all of them unread.
+ */
+function mayEndAlike(a: string, b: string): boolean {
+  let i = a.length - 1;
+  let j = b.length - 1;
+  for (;;) {
+    while (i >= 0 && isSeparator(a.charCodeAt(i))) i--;
+    while (j >= 0 && isSeparator(b.charCodeAt(j))) j--;
+    if (i < 0 || j < 0) return true;
+    const [left, right] = [a.charCodeAt(i), b.charCodeAt(j)];
+    if (left > 127 || right > 127) return true;
+    if (left !== right && (left | 32) !== (right | 32)) return false;
+    i--;
+    j--;
+  }
+}
+
+function isSeparator(code: number): boolean {
+  return code < 48 || (code > 57 && code < 65) || (code > 90 && code < 97) || (code > 122 && code < 128);
 }
 
 function equals(a: readonly string[], b: readonly string[]): boolean {

@@ -1,32 +1,30 @@
-import { termsOf } from './analyzer.ts';
+import { DocumentReader } from './document-reader.ts';
 import { FIELDS, RANKING, type RankingConstants } from './fields.ts';
-import { FUNCTION_WORDS } from './function-words.ts';
-import { LATIN_LANGUAGES, languageOf } from './language.ts';
 import { Postings } from './postings.ts';
 import type { DocumentPool, IndexedTool } from './tool-index.ts';
 import { Scratch } from './scratch.ts';
 import { toolText } from './tool-text.ts';
 import { View } from './view.ts';
 import { Vocabulary } from './vocabulary.ts';
-import { scanWords, type Script } from './words.ts';
 
-export function createDocumentPool(constants: RankingConstants = RANKING): DocumentPool {
-  return new Pool(constants);
+export interface PoolOptions {
+  readonly constants?: RankingConstants;
+  /** Compact when more documents than this, and a third of all, have no view any more. */
+  readonly compactAfter?: number;
 }
 
-/** Below this many documents without a view, compaction is not worth its time. */
-const FEWEST_DEAD = 64;
-const FIELD_COUNT = FIELDS.length;
-/** Counts are four bits wide. */
-const MOST_COUNTED = 15;
-/** Fields of running text, where function words are not indexed; a name like `who_is` keeps them. */
-const IS_PROSE = FIELDS.map((field) => field === 'lead' || field === 'rest' || field === 'parameterText');
+export function createDocumentPool({ constants = RANKING, compactAfter = 64 }: PoolOptions = {}): DocumentPool {
+  return new Pool(constants, compactAfter);
+}
 
+const FIELD_COUNT = FIELDS.length;
 /** What a view reads of its pool. Document numbers change when the pool compacts; the pool renumbers its views. */
 export class Pool implements DocumentPool {
   readonly constants: RankingConstants;
   /** `constants.weight` in the order of fields, for the inner loop. */
   readonly weights: Float64Array;
+  /** The factor for a tool that meets so many tenths of a word: count ^ `matchedExponent`, never below 1. */
+  readonly powers: Float64Array;
   readonly scratch = new Scratch();
   vocabulary = new Vocabulary();
   postings = new Postings();
@@ -37,16 +35,20 @@ export class Pool implements DocumentPool {
   names: string[] = [];
   upstreams: string[] = [];
 
+  #reader = new DocumentReader(this.vocabulary);
   #digests: string[] = [];
   /** How many open views have the document. A document nobody has stays until compaction: refreshes bring it back. */
   #references: number[] = [];
   #numbers = new Map<string, Map<string, number>>();
   #dead = 0;
+  readonly #compactAfter: number;
   readonly #views = new Set<View>();
 
-  constructor(constants: RankingConstants) {
+  constructor(constants: RankingConstants, compactAfter: number) {
+    this.#compactAfter = compactAfter;
     this.constants = constants;
     this.weights = Float64Array.from(FIELDS, (field) => constants.weight[field]);
+    this.powers = Float64Array.from({ length: 1_280 }, (_, tenths) => Math.max(1, tenths / 10) ** constants.matchedExponent);
   }
 
   get size(): number {
@@ -70,7 +72,7 @@ export class Pool implements DocumentPool {
     for (const document of documents) {
       if (--this.#references[document]! === 0) this.#dead++;
     }
-    if (this.#dead > FEWEST_DEAD && this.#dead * 2 > this.size) this.#compact();
+    if (this.#dead > this.#compactAfter && this.#dead * 2 > this.size) this.#compact();
   }
 
   #acquire(tool: IndexedTool): number {
@@ -98,43 +100,12 @@ export class Pool implements DocumentPool {
       this.languages = grown(this.languages, new Uint8Array(room));
       this.lengths = grown(this.lengths, new Uint16Array(room * FIELD_COUNT));
     }
-    this.#index(number, tool);
+    const reader = this.#reader;
+    reader.read(toolText(tool));
+    for (const term of reader.terms) this.postings.add(term, number, reader.countsOf(term));
+    this.lengths.set(reader.lengths, number * FIELD_COUNT);
+    this.languages[number] = reader.language;
     return number;
-  }
-
-  #index(number: number, tool: IndexedTool): void {
-    const text = toolText(tool);
-    const words: string[] = [];
-    const scripts: Script[] = [];
-    const ends = FIELDS.map((field) => {
-      scanWords(text[field], (word, script) => {
-        words.push(word);
-        scripts.push(script);
-      });
-      return words.length;
-    });
-    // Names are English in any catalog; the language is that of the sentences.
-    const language = languageOf(words.slice(ends[FIELDS.indexOf('server')]));
-    this.languages[number] = LATIN_LANGUAGES.indexOf(language);
-
-    const counts = new Map<number, number>();
-    let i = 0;
-    for (let field = 0; field < FIELD_COUNT; field++) {
-      const isProse = IS_PROSE[field]!;
-      let length = 0;
-      for (; i < ends[field]!; i++) {
-        const word = words[i]!;
-        if (isProse && (FUNCTION_WORDS.english.has(word) || FUNCTION_WORDS[language].has(word))) continue;
-        for (const term of termsOf(word, scripts[i]!, isProse ? language : 'english')) {
-          length++;
-          const termNumber = this.vocabulary.add(term);
-          const before = counts.get(termNumber) ?? 0;
-          if (((before >>> (field * 4)) & MOST_COUNTED) < MOST_COUNTED) counts.set(termNumber, (before + 2 ** (field * 4)) | 0);
-        }
-      }
-      this.lengths[number * FIELD_COUNT + field] = Math.min(length, 65_535);
-    }
-    for (const [term, packed] of counts) this.postings.add(term, number, packed);
   }
 
   /** Rebuilds everything from the documents that a view still has; words nobody has any more go too. */
@@ -173,6 +144,7 @@ export class Pool implements DocumentPool {
   #renumberTerms(renumbered: Int32Array): void {
     const before = { vocabulary: this.vocabulary, postings: this.postings };
     this.vocabulary = new Vocabulary();
+    this.#reader = new DocumentReader(this.vocabulary);
     this.postings = new Postings();
     for (let term = 0; term < before.vocabulary.size; term++) {
       let number = -1;

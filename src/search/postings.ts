@@ -18,14 +18,21 @@ export class Postings {
   #tails = new Int32Array(1024);
   /** Capacity of the last block, in postings. */
   #tailSizes = new Uint16Array(1024);
+  #counts = new Int32Array(1024);
 
   /** Where a term's first block begins; 0 when the term has no postings. */
   head(term: number): number {
     return this.#heads[term] ?? 0;
   }
 
+  /** How many documents have the term, those without a view included. */
+  count(term: number): number {
+    return this.#counts[term] ?? 0;
+  }
+
   add(term: number, document: number, counts: number): void {
     if (term >= this.#heads.length) this.#widen(term);
+    this.#counts[term]!++;
     let tail = this.#tails[term]!;
     if (tail === 0) {
       tail = this.#block(1);
@@ -65,6 +72,7 @@ export class Postings {
     const length = Math.max(term + 1, Math.ceil(this.#heads.length * 1.5));
     this.#heads = wider(this.#heads, length);
     this.#tails = wider(this.#tails, length);
+    this.#counts = wider(this.#counts, length);
     const sizes = new Uint16Array(length);
     sizes.set(this.#tailSizes);
     this.#tailSizes = sizes;

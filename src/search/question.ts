@@ -1,166 +1,197 @@
 import { termsOf } from './analyzer.ts';
 import type { RankingConstants } from './fields.ts';
 import { FUNCTION_WORDS, type LatinLanguage } from './function-words.ts';
-import { languageOf } from './language.ts';
+import { languageOf, usersOf } from './language.ts';
 import { synonymsOf } from './synonyms.ts';
 import { scanWords, type Script } from './words.ts';
 
 /** How a term came to stand for a word of the question. */
 export type TermKind = 'word' | 'synonym' | 'near' | 'joined' | 'split';
 
-/** One term by which a word of the question may be met. */
-export interface Alternative {
-  /** The term's number in the pool's vocabulary. */
-  readonly number: number;
+/** One term that is looked up, with what it stands for. */
+export interface QuestionTerm {
+  /** The word of the question. */
+  readonly word: string;
   readonly term: string;
   readonly kind: TermKind;
+  /** 1 for the question's own words, less for what stands in for them; times √ of how often it is said. */
   readonly weight: number;
+  /** What a tool that has the term may count as met: 1 for one of the question's words. */
+  readonly met: number;
+  /** The term's number in the pool's vocabulary. */
+  readonly number: number;
+  /** How many tools of the view have it. */
+  readonly tools: number;
 }
 
-/** One thing the question asks for: a tool meets it by the alternative that scores best. */
-export interface Concept {
+/** One word of the question as coverage counts it. */
+export interface AskedWord {
   readonly word: string;
-  readonly alternatives: readonly Alternative[];
-  /** √ of how often the question says it. */
-  readonly weight: number;
-  /** 1 for a word the view knows, less for a near word, 0 for an unknown one; undefined: not counted in coverage. */
-  readonly known: number | undefined;
+  /** 1 for a word the view knows, less for one it knows something near to, 0 for an unknown one. */
+  readonly known: number;
+  /** How many tools of the view have a known word; 0 for others. */
+  readonly tools: number;
+}
+
+export interface ReadQuestion {
+  readonly terms: readonly QuestionTerm[];
+  readonly words: readonly AskedWord[];
 }
 
 /** What a question is read against: the words of one view, and nothing else of the pool. */
 export interface Lexicon {
   readonly languages: readonly LatinLanguage[];
-  /** The term's number if a document of the view has it. */
-  find(term: string): number | undefined;
+  find(term: string): { readonly number: number; readonly tools: number } | undefined;
   /** Terms of the view within `most` edits, nearest first, then the commonest, then by spelling. */
-  near(word: string, most: number): readonly { readonly number: number; readonly term: string; readonly distance: number }[];
+  near(word: string, most: number): readonly NearTerm[];
+}
+
+export interface NearTerm {
+  readonly number: number;
+  readonly tools: number;
+  readonly term: string;
+  readonly distance: number;
 }
 
 // A question is a sentence or two; what lies beyond is an agent's whole plan, and would only cost time.
 const LONGEST_QUESTION = 4_000;
-const MOST_CONCEPTS = 64;
+const MOST_WORDS = 64;
 const MOST_NEAR_WORDS = 3;
 
-/** Reads a question: which concepts it holds and by which terms of the view each can be met. */
-export function readQuestion(question: string, lexicon: Lexicon, constants: RankingConstants): readonly Concept[] {
-  const words = contentWords(question, lexicon);
-  const concepts = new Map<string, { word: Word; times: number }>();
-  for (const word of words) {
+/** Reads a question: by which terms of the view each of its words can be met. */
+export function readQuestion(question: string, lexicon: Lexicon, constants: RankingConstants): ReadQuestion {
+  const all = wordsOf(question, lexicon);
+  const reader = new Reader(lexicon, constants);
+  const asked = new Map<string, Asked>();
+  for (const word of contentOf(all)) {
     for (const key of word.keys) {
-      const known = concepts.get(key);
+      const known = asked.get(key);
       if (known) known.times++;
-      else if (concepts.size < MOST_CONCEPTS) concepts.set(key, { word, times: 1 });
+      else if (asked.size < MOST_WORDS) asked.set(key, { ...word, key, times: 1 });
     }
   }
-  const asked = new Set(concepts.keys());
-  const read: Concept[] = [];
-  for (const [key, { word, times }] of concepts) read.push(...conceptsOf(key, word, Math.sqrt(times), asked, lexicon, constants));
-  for (const joined of joinedNeighbours(question)) {
-    if (asked.has(joined.term)) continue;
-    const number = lexicon.find(joined.term);
-    if (number === undefined) continue;
-    asked.add(joined.term);
-    const alternative = { number, term: joined.term, kind: 'joined', weight: constants.joinedWeight } as const;
-    read.push({ word: joined.word, alternatives: [alternative], weight: 1, known: undefined });
-  }
-  return read;
+  // The question's own words first: what stands in for a word must not take the place of another one.
+  const unknown = [...asked.values()].filter((word) => !reader.own(word));
+  for (const word of unknown) reader.unknown(word);
+  for (const word of asked.values()) reader.synonyms(word);
+  reader.joined(all);
+  return reader;
 }
 
 interface Word {
   readonly text: string;
   readonly script: Script;
-  /** The terms under English and scripts' own stemmers; several for text without spaces. */
+  /** The terms under English and under the script's own stemmer; several for text without spaces. */
   readonly keys: readonly string[];
 }
 
-function contentWords(question: string, lexicon: Lexicon): readonly Word[] {
+interface Asked extends Word {
+  readonly key: string;
+  times: number;
+}
+
+function wordsOf(question: string, lexicon: Lexicon): readonly Word[] {
   const words: Word[] = [];
-  scanWords(question.slice(0, LONGEST_QUESTION), (text, script, isWhole) => {
+  scanWords(question.length > LONGEST_QUESTION ? question.slice(0, LONGEST_QUESTION) : question, (text, script, isWhole) => {
     const word = { text, script, keys: termsOf(text, script, 'english') };
     if (!isWhole) words.push(word);
     // `GitHub` is one word where the view knows it as one, else the two it was written with.
     else if (lexicon.find(word.keys[0]!) !== undefined) words.splice(-2, 2, word);
   });
-  const language = languageOf(words.map((word) => word.text));
+  return words;
+}
+
+function contentOf(words: readonly Word[]): readonly Word[] {
   const english = FUNCTION_WORDS.english;
-  const own = FUNCTION_WORDS[language];
+  const own = FUNCTION_WORDS[languageOf(words.map((word) => usersOf(word.text)))];
   const content = words.filter(({ text }) => !english.has(text) && !own.has(text));
   return content.length > 0 ? content : words;
 }
 
-function conceptsOf(
-  key: string,
-  word: Word,
-  weight: number,
-  asked: ReadonlySet<string>,
-  lexicon: Lexicon,
-  constants: RankingConstants,
-): readonly Concept[] {
-  const alternatives: Alternative[] = [];
-  const add = (term: string, kind: TermKind, alternativeWeight: number): void => {
-    const number = lexicon.find(term);
-    if (number === undefined || alternatives.some((other) => other.number === number)) return;
-    alternatives.push({ number, term, kind, weight: alternativeWeight });
-  };
+class Reader implements ReadQuestion {
+  readonly terms: QuestionTerm[] = [];
+  readonly words: AskedWord[] = [];
+  readonly #taken = new Set<number>();
+  readonly #lexicon: Lexicon;
+  readonly #constants: RankingConstants;
 
-  add(key, 'word', 1);
-  if (word.script === 'latin') {
-    for (const language of lexicon.languages) add(termsOf(word.text, 'latin', language)[0]!, 'word', 1);
+  constructor(lexicon: Lexicon, constants: RankingConstants) {
+    this.#lexicon = lexicon;
+    this.#constants = constants;
   }
-  let known = alternatives.length > 0 ? 1 : 0;
-  const isSpaced = word.script !== 'cjk' && word.script !== 'unspaced';
-  if (known === 0 && isSpaced) {
-    const halves = splitInTwo(word.text, lexicon);
-    if (halves !== undefined) {
-      return halves.map(({ term, number, text }) => ({
-        word: text,
-        alternatives: [{ number, term, kind: 'split', weight: constants.joinedWeight }],
-        weight,
-        known: undefined,
-      }));
-    }
-    const length = key.length;
-    if (length >= 4 && !/\d/.test(key)) {
-      const near = lexicon.near(key, length >= 8 ? 2 : 1).slice(0, MOST_NEAR_WORDS);
-      for (const { term, distance } of near) {
-        if (!asked.has(term)) add(term, 'near', constants.nearWordWeight / distance);
-        known = Math.max(known, 0.6 / distance);
+
+  #add(asked: Asked, term: string, kind: TermKind, weight: number, found = this.#lexicon.find(term)): number {
+    if (found === undefined || this.#taken.has(found.number)) return 0;
+    this.#taken.add(found.number);
+    this.terms.push({
+      word: asked.text,
+      term,
+      kind,
+      weight: asked.times === 1 ? weight : weight * Math.sqrt(asked.times),
+      met: weight,
+      number: found.number,
+      tools: found.tools,
+    });
+    return found.tools;
+  }
+
+  /** A word under English, and in a view with tools in other languages under those. */
+  own(asked: Asked): boolean {
+    let tools = this.#add(asked, asked.key, 'word', 1);
+    if (asked.script === 'latin') {
+      for (const language of this.#lexicon.languages) {
+        tools += this.#add(asked, termsOf(asked.text, 'latin', language)[0]!, 'word', 1);
       }
     }
+    if (tools > 0) this.words.push({ word: asked.text, known: 1, tools });
+    return tools > 0;
   }
-  for (const synonym of synonymsOf(key)) if (!asked.has(synonym)) add(synonym, 'synonym', constants.synonymWeight);
-  return [{ word: word.text, alternatives, weight, known }];
-}
 
-/** `webpage` → `web` + `page`, where the view knows both and not the whole. */
-function splitInTwo(
-  word: string,
-  lexicon: Lexicon,
-): readonly { readonly term: string; readonly number: number; readonly text: string }[] | undefined {
-  for (let at = word.length - 3; at >= 3; at--) {
-    const halves: { term: string; number: number; text: string }[] = [];
-    for (const text of [word.slice(0, at), word.slice(at)]) {
-      const term = termsOf(text, 'latin', 'english')[0]!;
-      const number = lexicon.find(term);
-      if (number === undefined) break;
-      halves.push({ term, number, text });
+  unknown(asked: Asked): void {
+    let known = 0;
+    if (asked.script !== 'cjk' && asked.script !== 'unspaced' && !/\d/.test(asked.key)) {
+      known = this.#split(asked) || this.#near(asked);
     }
-    if (halves.length === 2) return halves;
+    this.words.push({ word: asked.text, known, tools: 0 });
   }
-  return undefined;
-}
 
-/** "file system" → `filesystem`, "log in" → `login`: looked up beside the two words, also over function words. */
-function joinedNeighbours(question: string): readonly { readonly word: string; readonly term: string }[] {
-  const joined: { word: string; term: string }[] = [];
-  let previous: string | undefined;
-  scanWords(question.slice(0, LONGEST_QUESTION), (text, script, isWhole) => {
-    if (isWhole) return;
-    if (script === 'latin' && previous !== undefined && joined.length < MOST_CONCEPTS) {
-      const word = previous + text;
-      joined.push({ word, term: termsOf(word, 'latin', 'english')[0]! });
+  /** `webpage` → `web` and `page`, where the view knows both and not the whole. */
+  #split(asked: Asked): number {
+    const { text } = asked;
+    for (let at = text.length - 3; at >= 3; at--) {
+      const head = termsOf(text.slice(0, at), asked.script, 'english')[0]!;
+      const first = this.#lexicon.find(head);
+      if (first === undefined) continue;
+      const tail = termsOf(text.slice(at), asked.script, 'english')[0]!;
+      const second = this.#lexicon.find(tail);
+      if (second === undefined) continue;
+      this.#add(asked, head, 'split', this.#constants.joinedWeight, first);
+      this.#add(asked, tail, 'split', this.#constants.joinedWeight, second);
+      return 0.6;
     }
-    previous = script === 'latin' ? text : undefined;
-  });
-  return joined;
+    return 0;
+  }
+
+  #near(asked: Asked): number {
+    const { length } = asked.key;
+    if (length < 4) return 0;
+    const near = this.#lexicon.near(asked.key, length >= 8 ? 2 : 1).slice(0, MOST_NEAR_WORDS);
+    for (const found of near) this.#add(asked, found.term, 'near', this.#constants.nearWordWeight / found.distance, found);
+    return near.length > 0 ? 0.6 / near[0]!.distance : 0;
+  }
+
+  synonyms(asked: Asked): void {
+    for (const synonym of synonymsOf(asked.key)) this.#add(asked, synonym, 'synonym', this.#constants.synonymWeight);
+  }
+
+  /** "file system" → `filesystem`, "log in" → `login`: looked up beside the two words, also over function words. */
+  joined(words: readonly Word[]): void {
+    for (let i = 1; i < Math.min(words.length, MOST_WORDS); i++) {
+      const [first, second] = [words[i - 1]!, words[i]!];
+      if (first.script !== 'latin' || second.script !== 'latin') continue;
+      const text = first.text + second.text;
+      const [term] = termsOf(text, 'latin', 'english');
+      this.#add({ text, script: 'latin', keys: [], key: term!, times: 1 }, term!, 'joined', this.#constants.joinedWeight);
+    }
+  }
 }

@@ -2,8 +2,8 @@ import type { JsonObject } from '../catalog/tool.ts';
 import type { Field } from './fields.ts';
 import type { IndexedTool } from './tool-index.ts';
 
-/** The text of each field of a tool; a field without text is an empty string. */
-export type ToolText = Readonly<Record<Field, string>>;
+/** The pieces of text of each field of a tool. */
+export type ToolText = Readonly<Record<Field, readonly string[]>>;
 
 // Bounds for untrusted definitions: what lies beyond adds nothing to a ranking but time.
 const LONGEST_LEAD = 400;
@@ -25,14 +25,14 @@ export function toolText(tool: IndexedTool): ToolText {
   const { lead, rest } = divideDescription(tool.description);
   const schema = schemaText(tool.inputSchema);
   return {
-    name: hasPrefix ? tool.name.slice(cut + 2) : tool.name,
-    title: tool.title ?? '',
-    server: hasPrefix ? `${tool.upstream} ${tool.name.slice(0, cut)}` : tool.upstream,
-    lead,
-    rest,
-    parameter: schema.names.join(' '),
-    parameterText: schema.texts.join(' '),
-    choice: schema.choices.join(' '),
+    name: [hasPrefix ? tool.name.slice(cut + 2) : tool.name],
+    title: tool.title === undefined ? [] : [tool.title],
+    server: hasPrefix ? [tool.upstream, tool.name.slice(0, cut)] : [tool.upstream],
+    lead: [lead],
+    rest: [rest],
+    parameter: schema.names,
+    parameterText: schema.texts,
+    choice: schema.choices,
   };
 }
 

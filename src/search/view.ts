@@ -1,14 +1,17 @@
 import { FIELDS } from './fields.ts';
 import type { LatinLanguage } from './function-words.ts';
 import { LATIN_LANGUAGES } from './language.ts';
-import { matchName, namePieces, type NameMatch } from './name-match.ts';
+import { matchName, namePieces, type NameMatch, type NamePiece } from './name-match.ts';
 import type { Pool } from './pool.ts';
-import { readQuestion, type Alternative, type Concept, type Lexicon } from './question.ts';
+import type { Impacts } from './scratch.ts';
+import { readQuestion, type Lexicon, type NearTerm, type QuestionTerm, type ReadQuestion } from './question.ts';
 import type { IndexedTool, Match, SearchOptions, SearchOutcome, ToolIndex } from './tool-index.ts';
 
 const FIELD_COUNT = FIELDS.length;
 /** A tool that the question names stands before every tool it does not; word scores stay far below. */
 const NAME_SCORE: Readonly<Record<NameMatch, number>> = { exact: 20_000, suffix: 10_000 };
+/** Terms in more documents than this are worth remembering how many of the view's they are in. */
+const COMMON = 64;
 
 /** One caller's documents in the pool: their numbers, their average field lengths, and the answers to questions. */
 export class View implements ToolIndex, Lexicon {
@@ -74,77 +77,103 @@ export class View implements ToolIndex, Lexicon {
     this.#pool.closeView(this, this.#acquired);
   }
 
+  /** Takes over new document numbers after compaction, which keeps their order. */
   renumber(renumbered: Int32Array): void {
     this.#pool.scratch.drop(this);
-    // Compaction keeps the order of documents, so both stay ascending.
     this.#documents = this.#documents.map((document) => renumbered[document]!);
     this.#acquired = this.#acquired.map((document) => renumbered[document]!);
   }
 
   search(question: string, options: SearchOptions): SearchOutcome {
-    this.#take();
-    const concepts = readQuestion(question, this, this.#pool.constants);
-    const coverage = this.#scoreWords(concepts);
-    const named = this.#scoreNames(question);
-    const matches = this.#best(options.limit, named);
-    this.#forget();
-    return { matches, coverage };
-  }
-
-  #take(): void {
     if (!this.#isOpen) throw new Error('A view was searched after it was closed');
-    this.#pool.scratch.take(this, this.#documents, this.#pool.capacity);
-  }
-
-  // ——— Lexicon: the words of this view ———
-
-  find(term: string): number | undefined {
-    const number = this.#pool.vocabulary.find(term);
-    return number !== undefined && this.#occurs(number) ? number : undefined;
-  }
-
-  near(word: string, most: number): readonly { readonly number: number; readonly term: string; readonly distance: number }[] {
-    return this.#pool.vocabulary
-      .near(word, most)
-      .map(({ number, distance }) => ({ number, distance, term: this.#pool.vocabulary.term(number), tools: this.#frequency(number) }))
-      .filter(({ tools }) => tools > 0)
-      .sort((a, b) => a.distance - b.distance || b.tools - a.tools || (a.term < b.term ? -1 : 1));
-  }
-
-  #occurs(term: number): boolean {
-    const { cells } = this.#pool.postings;
-    const { ordinals } = this.#pool.scratch;
-    for (let block = this.#pool.postings.head(term); block !== 0; block = cells[block]!) {
-      const end = block + 2 + cells[block + 1]! * 2;
-      for (let at = block + 2; at < end; at += 2) if (ordinals[cells[at]!]! > 0) return true;
+    const { scratch } = this.#pool;
+    scratch.take(this, this.#documents, this.#pool.capacity);
+    try {
+      const read = readQuestion(question, this, this.#pool.constants);
+      const named = this.#namedTools(question);
+      this.#scoreTerms(read.terms, options.limit, named);
+      return { matches: this.#best(options.limit, named), coverage: this.#coverage(read) };
+    } finally {
+      scratch.clear();
     }
-    return false;
   }
 
+  // ——— The words of this view ———
+
+  find(term: string): { readonly number: number; readonly tools: number } | undefined {
+    const number = this.#pool.vocabulary.find(term);
+    if (number === undefined) return undefined;
+    const tools = this.#frequency(number);
+    return tools === 0 ? undefined : { number, tools };
+  }
+
+  near(word: string, most: number): readonly NearTerm[] {
+    const found: NearTerm[] = [];
+    for (const { number, distance } of this.#pool.vocabulary.near(word, most)) {
+      const tools = this.#frequency(number);
+      if (tools > 0) found.push({ number, distance, tools, term: this.#pool.vocabulary.term(number) });
+    }
+    return found.sort((a, b) => a.distance - b.distance || b.tools - a.tools || (a.term < b.term ? -1 : 1));
+  }
+
+  /**
+   * How many tools of the view have a term. A common term is counted once while the same view asks, and when
+   * it is asked for again, what it gives each tool is kept as well.
+   */
   #frequency(term: number): number {
-    const { ordinals } = this.#pool.scratch;
+    const { postings, scratch } = this.#pool;
+    const known = scratch.frequencies.get(term);
+    if (known !== undefined) {
+      if (scratch.impacts(term) === undefined) scratch.keepImpacts(term, this.#impactsOf(term, known));
+      return known;
+    }
+    const { cells } = postings;
+    const { ordinals } = scratch;
     let tools = 0;
-    this.#pool.postings.each(term, (document) => {
-      if (ordinals[document]! > 0) tools++;
-    });
+    for (let block = postings.head(term); block !== 0; block = cells[block]!) {
+      const end = block + 2 + cells[block + 1]! * 2;
+      for (let at = block + 2; at < end; at += 2) if (ordinals[cells[at]!]! > 0) tools++;
+    }
+    if (postings.count(term) > COMMON) scratch.frequencies.set(term, tools);
     return tools;
   }
 
-  // ——— BM25F over the words ———
-
-  /** Adds up every concept in the scratch; the answer is the coverage. */
-  #scoreWords(concepts: readonly Concept[]): number {
-    const unknownMass = 0.7 * this.#idf(0);
-    let knownMass = 0;
-    let totalMass = 0;
-    for (const concept of concepts) {
-      const idf = this.#scoreConcept(concept);
-      if (concept.known === undefined) continue;
-      const mass = concept.known === 1 ? idf : unknownMass;
-      totalMass += mass;
-      knownMass += mass * concept.known;
+  #impactsOf(term: number, tools: number): Impacts {
+    const { postings, scratch } = this.#pool;
+    const { cells } = postings;
+    const impacts = { ordinals: new Int32Array(tools), values: new Float32Array(tools), highest: 0 };
+    let i = 0;
+    for (let block = postings.head(term); block !== 0; block = cells[block]!) {
+      const end = block + 2 + cells[block + 1]! * 2;
+      for (let at = block + 2; at < end; at += 2) {
+        const ordinal = scratch.ordinals[cells[at]!]! - 1;
+        if (ordinal < 0) continue;
+        const impact = this.#impact(cells[at]!, cells[at + 1]!);
+        impacts.ordinals[i] = ordinal;
+        impacts.values[i++] = impact;
+        if (impact > impacts.highest) impacts.highest = impact;
+      }
     }
-    return totalMass === 0 ? 0 : knownMass / totalMass;
+    return impacts;
+  }
+
+  /**
+   * What a document's counts of a term are worth, before the term's rarity: weighted by field and length,
+   * then saturated; below saturation + 1. In single precision, so that kept impacts equal computed ones.
+   */
+  #impact(document: number, packed: number): number {
+    const { lengths, weights, constants } = this.#pool;
+    const first = document * FIELD_COUNT;
+    let counts = packed;
+    let weighted = 0;
+    while (counts !== 0) {
+      const shift = (31 - Math.clz32(counts & -counts)) & 28;
+      const field = shift >> 2;
+      const times = (counts >>> shift) & 15;
+      weighted += (weights[field]! * times) / (this.#base[field]! + this.#slope[field]! * lengths[first + field]!);
+      counts &= ~(15 << shift);
+    }
+    return Math.fround((weighted * (constants.saturation + 1)) / (constants.saturation + weighted));
   }
 
   /** The rarity of a term in the view. */
@@ -152,87 +181,111 @@ export class View implements ToolIndex, Lexicon {
     return Math.log(1 + (this.#documents.length - tools + 0.5) / (tools + 0.5));
   }
 
-  /** The answer is the highest idf among the concept's own words. */
-  #scoreConcept(concept: Concept): number {
-    const scratch = this.#pool.scratch;
-    let highest = 0;
-    let hitCount = 0;
-    for (const alternative of concept.alternatives) {
-      const tools = this.#collect(alternative);
-      const idf = this.#idf(tools);
-      if (alternative.kind === 'word') highest = Math.max(highest, idf);
-      const factor = idf * alternative.weight * concept.weight;
-      for (let i = 0; i < tools; i++) {
-        const ordinal = scratch.hits[i]!;
-        const value = scratch.hitValues[i]! * factor;
-        const before = scratch.best[ordinal]!;
-        if (before === 0) scratch.conceptHits[hitCount++] = ordinal;
-        if (value > before) {
-          scratch.best[ordinal] = value;
-          scratch.bestWeight[ordinal] = alternative.weight;
-        }
-      }
+  /** Share of the question's idf mass that the view knows; an unknown word weighs 0.7 of the rarest. */
+  #coverage({ words }: ReadQuestion): number {
+    const unknownMass = 0.7 * this.#idf(0);
+    let known = 0;
+    let total = 0;
+    for (const word of words) {
+      const mass = word.known === 1 ? this.#idf(word.tools) : unknownMass;
+      total += mass;
+      known += mass * word.known;
     }
-    for (let i = 0; i < hitCount; i++) {
-      const ordinal = scratch.conceptHits[i]!;
-      if (scratch.scores[ordinal] === 0) scratch.touched[scratch.touchedCount++] = ordinal;
-      scratch.scores[ordinal]! += scratch.best[ordinal]!;
-      scratch.met[ordinal]! += scratch.bestWeight[ordinal]!;
-      scratch.best[ordinal] = 0;
-    }
-    return highest;
+    return total === 0 ? 0 : known / total;
   }
 
-  /** Fills `hits` with the view's documents that have the term, `hitValues` with its saturated weighted count. */
-  #collect(alternative: Alternative): number {
-    const { lengths, postings, scratch } = this.#pool;
+  // ——— BM25F over the words ———
+
+  /**
+   * Adds up the terms in the scratch, rarest first. When what is left could not lift a tool that has no score
+   * yet among the best `limit`, only tools with a score are looked at: the best few and their scores are the
+   * same, and the commonest words, whose lists are longest, cost least.
+   */
+  #scoreTerms(terms: readonly QuestionTerm[], limit: number, named: ReadonlyMap<number, number>): void {
+    const { scratch, constants } = this.#pool;
+    const weighed = terms
+      .map((term) => {
+        const factor = this.#idf(term.tools) * term.weight;
+        const highest = scratch.impacts(term.number)?.highest ?? constants.saturation + 1;
+        return { term, factor, reach: factor * highest };
+      })
+      .sort((a, b) => b.factor - a.factor || (a.term.term < b.term.term ? -1 : 1));
+    // A named tool must get all of its score.
+    for (const ordinal of named.keys()) this.#touch(ordinal);
+    let left = weighed.reduce((sum, { reach }) => sum + reach, 0);
+    let metLeft = terms.reduce((sum, { met }) => sum + met, 0);
+    let isClosed = false;
+    for (const { term, factor, reach } of weighed) {
+      if (!isClosed && scratch.touchedCount > limit) {
+        isClosed = left * Math.max(1, metLeft) ** constants.matchedExponent < this.#scoreAtRank(limit);
+      }
+      this.#addTerm(term, factor, isClosed);
+      left -= reach;
+      metLeft -= term.met;
+    }
+  }
+
+  #touch(ordinal: number): void {
+    this.#pool.scratch.add(ordinal, Number.MIN_VALUE, 0);
+  }
+
+  /** The `limit`-th best sum so far: no final score of that tool is lower. */
+  #scoreAtRank(limit: number): number {
+    const { scores, touched, touchedCount } = this.#pool.scratch;
+    const best = new Float64Array(limit);
+    for (let i = 0; i < touchedCount; i++) {
+      const score = scores[touched[i]!]!;
+      if (score <= best[0]!) continue;
+      let at = 0;
+      while (at + 1 < limit && best[at + 1]! < score) {
+        best[at] = best[at + 1]!;
+        at++;
+      }
+      best[at] = score;
+    }
+    return best[0]!;
+  }
+
+  #addTerm(term: QuestionTerm, factor: number, isClosed: boolean): void {
+    const { postings, scratch } = this.#pool;
+    const impacts = scratch.impacts(term.number);
+    const met = Math.round(term.met * 10);
+    if (impacts !== undefined) {
+      scratch.addAll(impacts, factor, met, isClosed);
+      return;
+    }
     const { cells } = postings;
-    const { ordinals, hits, hitValues } = scratch;
-    const { saturation } = this.#pool.constants;
-    const weights = this.#pool.weights;
-    const base = this.#base;
-    const slope = this.#slope;
-    let found = 0;
-    for (let block = postings.head(alternative.number); block !== 0; block = cells[block]!) {
+    for (let block = postings.head(term.number); block !== 0; block = cells[block]!) {
       const end = block + 2 + cells[block + 1]! * 2;
       for (let at = block + 2; at < end; at += 2) {
-        const document = cells[at]!;
-        const ordinal = ordinals[document]! - 1;
-        if (ordinal < 0) continue;
-        let counts = cells[at + 1]!;
-        let weighted = 0;
-        while (counts !== 0) {
-          const field = (31 - Math.clz32(counts & -counts)) >> 2;
-          const count = (counts >>> (field << 2)) & 15;
-          weighted += (weights[field]! * count) / (base[field]! + slope[field]! * lengths[document * FIELD_COUNT + field]!);
-          counts &= ~(15 << (field << 2));
-        }
-        hits[found] = ordinal;
-        hitValues[found++] = (weighted * (saturation + 1)) / (saturation + weighted);
+        const ordinal = scratch.ordinals[cells[at]!]! - 1;
+        if (ordinal < 0 || (isClosed && scratch.scores[ordinal] === 0)) continue;
+        scratch.add(ordinal, factor * this.#impact(cells[at]!, cells[at + 1]!), met);
       }
     }
-    return found;
   }
 
   // ——— Tools the question names ———
 
-  #scoreNames(question: string): ReadonlyMap<number, number> {
-    const scores = new Map<number, number>();
+  /** Ordinals of the tools that the question names, with what that is worth. */
+  #namedTools(question: string): ReadonlyMap<number, number> {
+    const { postings, scratch, vocabulary } = this.#pool;
+    const named = new Map<number, number>();
     namePieces(question).forEach((piece, place) => {
-      const term = this.#pool.vocabulary.find(piece.lastTerm);
+      const term = vocabulary.find(piece.lastTerm);
       if (term === undefined) return;
-      this.#pool.postings.each(term, (document, counts) => {
-        const ordinal = this.#pool.scratch.ordinals[document]! - 1;
+      postings.each(term, (document, counts) => {
+        const ordinal = scratch.ordinals[document]! - 1;
         if (ordinal < 0 || (counts & 15) === 0) return;
         const match = this.#nameMatch(piece, ordinal, document);
         // Tools named earlier in the question come first.
-        if (match !== undefined) scores.set(ordinal, Math.max(scores.get(ordinal) ?? 0, NAME_SCORE[match] - 200 * place));
+        if (match !== undefined) named.set(ordinal, Math.max(named.get(ordinal) ?? 0, NAME_SCORE[match] - 400 * place));
       });
     });
-    return scores;
+    return named;
   }
 
-  #nameMatch(piece: Parameters<typeof matchName>[0], ordinal: number, document: number): NameMatch | undefined {
+  #nameMatch(piece: NamePiece, ordinal: number, document: number): NameMatch | undefined {
     const name = this.#pool.names[document]!;
     const upstream = this.#pool.upstreams[document]!;
     for (const position of this.#positionsOf(ordinal)) {
@@ -251,18 +304,15 @@ export class View implements ToolIndex, Lexicon {
 
   #best(limit: number, named: ReadonlyMap<number, number>): readonly Match[] {
     const { scores, met, touched, touchedCount } = this.#pool.scratch;
-    const { matchedExponent } = this.#pool.constants;
+    const { powers } = this.#pool;
     const best: Match[] = [];
-    const offer = (ordinal: number, score: number): void => {
-      if (best.length >= limit && score < best[best.length - 1]!.score) return;
-      for (const position of this.#positionsOf(ordinal)) this.#insert(best, { position, score }, limit);
-    };
     for (let i = 0; i < touchedCount; i++) {
       const ordinal = touched[i]!;
-      if (named.size > 0 && named.has(ordinal)) continue;
-      offer(ordinal, scores[ordinal]! * Math.max(1, met[ordinal]!) ** matchedExponent);
+      let score = scores[ordinal]! * powers[Math.min(met[ordinal]!, powers.length - 1)]!;
+      if (named.size > 0) score += named.get(ordinal) ?? 0;
+      if (best.length >= limit && score < best[best.length - 1]!.score) continue;
+      for (const position of this.#positionsOf(ordinal)) this.#insert(best, { position, score }, limit);
     }
-    for (const [ordinal, bonus] of named) offer(ordinal, bonus + scores[ordinal]! * Math.max(1, met[ordinal]!) ** matchedExponent);
     return best;
   }
 
@@ -278,16 +328,5 @@ export class View implements ToolIndex, Lexicon {
     if (a.score !== b.score) return a.score > b.score;
     const [nameA, nameB] = [this.#exposedNames[a.position]!, this.#exposedNames[b.position]!];
     return nameA === nameB ? a.position < b.position : nameA < nameB;
-  }
-
-  /** Leaves the scratch as it was found: all zero. */
-  #forget(): void {
-    const scratch = this.#pool.scratch;
-    for (let i = 0; i < scratch.touchedCount; i++) {
-      const ordinal = scratch.touched[i]!;
-      scratch.scores[ordinal] = 0;
-      scratch.met[ordinal] = 0;
-    }
-    scratch.touchedCount = 0;
   }
 }

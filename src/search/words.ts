@@ -20,53 +20,63 @@ const LONGEST_WORD = 40;
 export function scanWords(text: string, sink: WordSink): void {
   let i = 0;
   while (i < text.length) {
-    const code = text.charCodeAt(i);
-    if (!isWordUnit(code)) {
+    const first = classOf(text.charCodeAt(i));
+    if (first === SEPARATOR) {
       i++;
       continue;
     }
-    const start = i;
-    let isAscii = true;
+    const start = i++;
+    // Nearly every word is small letters, perhaps after one capital; those need no division.
+    let isPlain = first !== BEYOND_ASCII;
+    let isAscii = isPlain;
     for (; i < text.length; i++) {
-      const unit = text.charCodeAt(i);
-      if (!isWordUnit(unit)) break;
-      if (unit > 127) isAscii = false;
+      const unit = classOf(text.charCodeAt(i));
+      if (unit === SEPARATOR) break;
+      if (unit > LOWER) {
+        isPlain = false;
+        if (unit === BEYOND_ASCII) isAscii = false;
+      }
     }
-    if (isAscii) splitAscii(text, start, i, sink);
+    if (isPlain) emitAscii(text, start, i, sink, false);
+    else if (isAscii) splitAscii(text, start, i, sink);
     else splitUnicode(text.slice(start, i), sink);
     if (isPossessive(text, i)) i += 2;
   }
 }
 
-/** ASCII letters and digits, and everything beyond ASCII but the typographic apostrophe and common spaces. */
-function isWordUnit(code: number): boolean {
-  if (code < 128) return (code >= 97 && code <= 122) || (code >= 65 && code <= 90) || (code >= 48 && code <= 57);
-  return code !== 0x2019 && code !== 0xa0 && !(code >= 0x2000 && code <= 0x206f) && code !== 0x3000;
+const SEPARATOR = 0;
+const DIGIT = 1;
+const LOWER = 2;
+const UPPER = 3;
+const BEYOND_ASCII = 4;
+
+const ASCII_CLASSES = Uint8Array.from({ length: 128 }, (_, code) => {
+  if (code >= 97 && code <= 122) return LOWER;
+  if (code >= 65 && code <= 90) return UPPER;
+  return code >= 48 && code <= 57 ? DIGIT : SEPARATOR;
+});
+
+/** Everything beyond ASCII may be part of a word but the typographic apostrophe and the spaces. */
+function classOf(code: number): number {
+  if (code < 128) return ASCII_CLASSES[code]!;
+  const separates = code === 0x2019 || code === 0xa0 || (code >= 0x2000 && code <= 0x206f) || code === 0x3000;
+  return separates ? SEPARATOR : BEYOND_ASCII;
 }
 
 function isPossessive(text: string, at: number): boolean {
   const apostrophe = text.charCodeAt(at);
   if (apostrophe !== 39 && apostrophe !== 0x2019) return false;
   const s = text.charCodeAt(at + 1);
-  return (s === 115 || s === 83) && !isWordUnit(text.charCodeAt(at + 2) || 0);
-}
-
-const DIGIT = 0;
-const LOWER = 1;
-const UPPER = 2;
-
-function asciiClass(code: number): number {
-  if (code >= 97) return LOWER;
-  return code >= 65 ? UPPER : DIGIT;
+  return (s === 115 || s === 83) && classOf(text.charCodeAt(at + 2) || 0) === SEPARATOR;
 }
 
 function splitAscii(text: string, start: number, end: number, sink: WordSink): void {
   let from = start;
   let parts = 0;
-  let previous = asciiClass(text.charCodeAt(start));
+  let previous = classOf(text.charCodeAt(start));
   let hasLetter = previous !== DIGIT;
   for (let i = start + 1; i < end; i++) {
-    const current = asciiClass(text.charCodeAt(i));
+    const current = classOf(text.charCodeAt(i));
     if (isBoundary(text, from, i, end, previous, current, hasLetter)) {
       emitAscii(text, from, i, sink, false);
       parts++;
@@ -77,7 +87,7 @@ function splitAscii(text: string, start: number, end: number, sink: WordSink): v
     previous = current;
   }
   emitAscii(text, from, end, sink, false);
-  if (parts === 1 && asciiClass(text.charCodeAt(start)) === UPPER) emitAscii(text, start, end, sink, true);
+  if (parts === 1 && classOf(text.charCodeAt(start)) === UPPER) emitAscii(text, start, end, sink, true);
 }
 
 function isBoundary(
@@ -94,13 +104,12 @@ function isBoundary(
   if (previous === LOWER) return at - from > 1;
   if (previous === DIGIT) return hasLetter;
   // `HTTPServer` is divided before the S, but not `URLs`.
-  const next = at + 1 < end ? asciiClass(text.charCodeAt(at + 1)) : UPPER;
+  const next = at + 1 < end ? classOf(text.charCodeAt(at + 1)) : UPPER;
   return next === LOWER && !(text.charCodeAt(at + 1) === 115 && at + 2 === end);
 }
 
 function emitAscii(text: string, from: number, to: number, sink: WordSink, isWhole: boolean): void {
-  const word = text.slice(from, Math.min(to, from + LONGEST_WORD)).toLowerCase();
-  sink(word, 'latin', isWhole);
+  sink(text.slice(from, Math.min(to, from + LONGEST_WORD)).toLowerCase(), 'latin', isWhole);
 }
 
 const CJK_SET = String.raw`\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}ー々`;
