@@ -36,7 +36,11 @@ export interface LocalCaller {
     readonly tools: readonly ListedTool[];
     readonly unavailable: readonly UnavailableUpstream[];
     /** Tools their upstream listed that cannot be kept, each with why. */
-    readonly dropped: readonly { readonly upstream: string; readonly name: string; readonly reason: string }[];
+    readonly dropped: readonly {
+      readonly upstream: string;
+      readonly name: string;
+      readonly reason: string;
+    }[];
   }>;
   /** Calls one of the meta-tools exactly as a client would; gives the MCP `CallToolResult` as JSON text. */
   callMetaTool(name: string, args: Readonly<Record<string, unknown>>, signal?: AbortSignal): Promise<string>;
@@ -98,10 +102,13 @@ async function openRooms(config: Config, observer: Observer, env: ProxyOptions['
     import('./roster/roster.ts'),
   ]);
   const http = once(async () => (await import('./net/http-client.ts')).openHttpClient());
-  const pool = once(async (): Promise<DocumentPool> => (await import('./search/index.ts')).createDocumentPool());
+  const pool = once(async (): Promise<DocumentPool> =>
+    (await import('./search/index.ts')).createDocumentPool(),
+  );
   const roster = new Roster(config.upstreams, {
     observer,
-    open: (record, events) => openUpstream(record, { http: http.get, limits, env: env ?? process.env }, events),
+    open: (record, events) =>
+      openUpstream(record, { http: http.get, limits, env: env ?? process.env }, events),
   });
   const views = new Views({
     roster,
@@ -122,7 +129,11 @@ async function openRooms(config: Config, observer: Observer, env: ProxyOptions['
   return { roster, views, metaTools, closeHttp: async () => (await http.opened())?.close() };
 }
 
-async function openHttpApp(config: Config, { roster, views, metaTools }: Rooms, observer: Observer): Promise<HttpApp> {
+async function openHttpApp(
+  config: Config,
+  { roster, views, metaTools }: Rooms,
+  observer: Observer,
+): Promise<HttpApp> {
   const { createHttpApp, hostNames, originNames } = await import('./server/http-app.ts');
   const { limits, allowedHosts, allowedOrigins, listen } = config;
   const isForwarding = roster.entries.some(({ record }) => record.auth === 'forward');
@@ -149,8 +160,8 @@ export async function createProxy(config: Config, options: ProxyOptions = {}): P
   return {
     fetch: async (request) => (await app.get()).fetch(request),
     async listen() {
-      const [{ listen }, { fetch }] = await Promise.all([import('./server/listen.ts'), app.get()]);
-      listening = await listen(config.listen, fetch);
+      const [{ listen }, opened] = await Promise.all([import('./server/listen.ts'), app.get()]);
+      listening = await listen(config.listen, (request) => opened.fetch(request));
       const address = `${listening.origin}/mcp`;
       observer({ kind: 'listening', address });
       return address;
@@ -226,7 +237,10 @@ function isLoopback(host: string): boolean {
 }
 
 /** Something opened on first use, and only then closed. */
-function once<T>(open: () => Promise<T>): { readonly get: () => Promise<T>; readonly opened: () => Promise<T> | undefined } {
+function once<T>(open: () => Promise<T>): {
+  readonly get: () => Promise<T>;
+  readonly opened: () => Promise<T> | undefined;
+} {
   let opening: Promise<T> | undefined;
   return { get: () => (opening ??= open()), opened: () => opening };
 }

@@ -16,29 +16,55 @@ interface ErrorCode {
 
 /** Every code there is: the single source of the error reference. Codes are stable; meanings may be reworded. */
 export const ERROR_CODES = {
-  config_invalid: { meaning: 'The configuration has mistakes; each is listed with where it came from.', retryable: false },
+  config_invalid: {
+    meaning: 'The configuration has mistakes; each is listed with where it came from.',
+    retryable: false,
+  },
   usage: { meaning: 'The command line was not understood.', retryable: false },
   listen_failed: { meaning: 'The address to listen on could not be opened.', retryable: false },
   upstream_unresolved: {
-    meaning: 'The upstream needs an environment variable (or a command) that is not there, so it was not started.',
+    meaning:
+      'The upstream needs an environment variable (or a command) that is not there, so it was not started.',
     retryable: false,
   },
-  upstream_unreachable: { meaning: 'No connection to the upstream could be made; nothing was sent.', retryable: true },
+  upstream_unreachable: {
+    meaning: 'No connection to the upstream could be made; nothing was sent.',
+    retryable: true,
+  },
   upstream_exited: { meaning: "The upstream's process ended.", retryable: true },
-  upstream_closed: { meaning: 'The connection to the upstream closed before its answer was complete.', retryable: true },
+  upstream_closed: {
+    meaning: 'The connection to the upstream closed before its answer was complete.',
+    retryable: true,
+  },
   upstream_timeout: { meaning: 'The upstream did not answer within the time limit.', retryable: true },
   upstream_error: { meaning: 'The upstream answered with an HTTP error status.', retryable: true },
   upstream_auth: { meaning: 'The upstream refused the credential (HTTP 401 or 403).', retryable: false },
-  upstream_redirect: { meaning: 'The upstream answered with a redirect; redirects are never followed.', retryable: false },
-  upstream_invalid: { meaning: 'The upstream answered something that is not a valid MCP message.', retryable: false },
-  upstream_too_large: { meaning: "The upstream's message is larger than the limit.", retryable: false },
-  upstream_rejected: { meaning: 'The upstream answered the request with a JSON-RPC error.', retryable: false },
-  upstream_unsupported: {
-    meaning: 'The upstream asked for something that cannot travel to this client (input during a call, a task).',
+  upstream_redirect: {
+    meaning: 'The upstream answered with a redirect; redirects are never followed.',
     retryable: false,
   },
-  listing_cursor_repeated: { meaning: "The upstream's tools/list gave a cursor it had given before.", retryable: false },
-  listing_too_long: { meaning: "The upstream's tools/list has more pages or tools than the limit.", retryable: false },
+  upstream_invalid: {
+    meaning: 'The upstream answered something that is not a valid MCP message.',
+    retryable: false,
+  },
+  upstream_too_large: { meaning: "The upstream's message is larger than the limit.", retryable: false },
+  upstream_rejected: {
+    meaning: 'The upstream answered the request with a JSON-RPC error.',
+    retryable: false,
+  },
+  upstream_unsupported: {
+    meaning:
+      'The upstream asked for something that cannot travel to this client (input during a call, a task).',
+    retryable: false,
+  },
+  listing_cursor_repeated: {
+    meaning: "The upstream's tools/list gave a cursor it had given before.",
+    retryable: false,
+  },
+  listing_too_long: {
+    meaning: "The upstream's tools/list has more pages or tools than the limit.",
+    retryable: false,
+  },
   catalog_unavailable: { meaning: 'No upstream could list its tools for this caller.', retryable: true },
   cancelled: { meaning: 'The caller cancelled the request.', retryable: false },
 } as const satisfies Record<string, ErrorCode>;

@@ -15,5 +15,7 @@ export function decodeHeaderValue(header: string): string | undefined {
   const encoded = /^=\?base64\?(.*)\?=$/i.exec(header)?.[1];
   if (encoded === undefined) return header;
   const bytes = Buffer.from(encoded, 'base64');
-  return bytes.toString('base64').replace(/=+$/, '') === encoded.replace(/=+$/, '') ? bytes.toString('utf8') : undefined;
+  return bytes.toString('base64').replace(/=+$/, '') === encoded.replace(/=+$/, '')
+    ? bytes.toString('utf8')
+    : undefined;
 }

@@ -5,7 +5,11 @@ import { createLineSplitter } from './json-lines.ts';
 function split(chunks: readonly Buffer[], maxBytes = 1_000): { lines: string[]; tooLong: number[] } {
   const lines: string[] = [];
   const tooLong: number[] = [];
-  const splitter = createLineSplitter({ maxBytes, onLine: (l) => lines.push(l), onTooLong: (b) => tooLong.push(b) });
+  const splitter = createLineSplitter({
+    maxBytes,
+    onLine: (l) => lines.push(l),
+    onTooLong: (b) => tooLong.push(b),
+  });
   for (const chunk of chunks) splitter.push(chunk);
   return { lines, tooLong };
 }
@@ -14,7 +18,9 @@ describe('line splitter', () => {
   it('gives the same lines however the bytes are cut', () => {
     fc.assert(
       fc.property(
-        fc.array(fc.string({ unit: 'grapheme', minLength: 1 }).map((s) => s.replaceAll(/[\r\n\uFEFF]/g, 'x'))),
+        fc.array(
+          fc.string({ unit: 'grapheme', minLength: 1 }).map((s) => s.replaceAll(/[\r\n\uFEFF]/g, 'x')),
+        ),
         fc.integer({ min: 1, max: 5 }),
         (lines, step) => {
           const bytes = Buffer.from(lines.map((l) => `${l}\n`).join(''));
@@ -31,7 +37,10 @@ describe('line splitter', () => {
   });
 
   it('drops one overlong line, says how long it was, and keeps the next', () => {
-    const { lines, tooLong } = split([Buffer.from('x'.repeat(30)), Buffer.from('y'.repeat(30) + '\nshort\n')], 40);
+    const { lines, tooLong } = split(
+      [Buffer.from('x'.repeat(30)), Buffer.from('y'.repeat(30) + '\nshort\n')],
+      40,
+    );
     expect(lines).toEqual(['short']);
     expect(tooLong).toEqual([60]);
   });

@@ -1,20 +1,32 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { depthOf, elementsOf, endOfValue, membersOf, rawAt, skipSpace, withMemberFirst } from './json-text.ts';
+import {
+  depthOf,
+  elementsOf,
+  endOfValue,
+  membersOf,
+  rawAt,
+  skipSpace,
+  withMemberFirst,
+} from './json-text.ts';
 
 describe('JSON text', () => {
   it('finds every member of a generated object at its very text', () => {
     fc.assert(
-      fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.integer({ min: 0, max: 3 }), (object, indent) => {
-        const text = JSON.stringify(object, null, indent);
-        const members = membersOf(text, 0);
-        const parsed = JSON.parse(text) as Record<string, unknown>;
-        expect([...members.keys()].sort()).toEqual(Object.keys(parsed).sort());
-        for (const [key, span] of members) {
-          expect(JSON.parse(text.slice(span.start, span.end))).toEqual(parsed[key]);
-        }
-        expect(endOfValue(text, skipSpace(text, 0))).toBe(text.length);
-      }),
+      fc.property(
+        fc.dictionary(fc.string(), fc.jsonValue()),
+        fc.integer({ min: 0, max: 3 }),
+        (object, indent) => {
+          const text = JSON.stringify(object, null, indent);
+          const members = membersOf(text, 0);
+          const parsed = JSON.parse(text) as Record<string, unknown>;
+          expect([...members.keys()].sort()).toEqual(Object.keys(parsed).sort());
+          for (const [key, span] of members) {
+            expect(JSON.parse(text.slice(span.start, span.end))).toEqual(parsed[key]);
+          }
+          expect(endOfValue(text, skipSpace(text, 0))).toBe(text.length);
+        },
+      ),
     );
   });
 
@@ -22,7 +34,9 @@ describe('JSON text', () => {
     fc.assert(
       fc.property(fc.array(fc.jsonValue()), fc.integer({ min: 0, max: 3 }), (array, indent) => {
         const text = JSON.stringify(array, null, indent);
-        expect(elementsOf(text, 0).map((span) => JSON.parse(text.slice(span.start, span.end)))).toEqual(JSON.parse(text));
+        expect(elementsOf(text, 0).map((span) => JSON.parse(text.slice(span.start, span.end)))).toEqual(
+          JSON.parse(text),
+        );
       }),
     );
   });
@@ -48,7 +62,9 @@ describe('JSON text', () => {
 
   it('puts a member first in empty and filled objects', () => {
     expect(withMemberFirst('{}', 'resultType', '"complete"')).toBe('{"resultType":"complete"}');
-    expect(withMemberFirst('{ "a": 1 }', 'resultType', '"complete"')).toBe('{"resultType":"complete","a": 1 }');
+    expect(withMemberFirst('{ "a": 1 }', 'resultType', '"complete"')).toBe(
+      '{"resultType":"complete","a": 1 }',
+    );
   });
 
   it('measures depth without recursion', () => {

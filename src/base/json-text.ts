@@ -47,13 +47,21 @@ export function endOfValue(text: string, start: number): number {
     let at = start;
     for (; at < text.length; at++) {
       const c = text.charCodeAt(at);
-      if (c === COMMA || c === CLOSE_OBJECT || c === CLOSE_ARRAY || c === 0x20 || c === 0x0a || c === 0x0d || c === 0x09)
+      if (
+        c === COMMA ||
+        c === CLOSE_OBJECT ||
+        c === CLOSE_ARRAY ||
+        c === 0x20 ||
+        c === 0x0a ||
+        c === 0x0d ||
+        c === 0x09
+      )
         break;
     }
     return at;
   }
   let depth = 0;
-  for (let at = start; ; ) {
+  for (let at = start; ;) {
     const c = text.charCodeAt(at);
     if (c === QUOTE) {
       at = endOfString(text, at);
@@ -120,7 +128,7 @@ export function withMemberFirst(object: string, key: string, rawValue: string): 
 export function depthOf(text: string): number {
   let depth = 0;
   let deepest = 0;
-  for (let at = 0; at < text.length; ) {
+  for (let at = 0; at < text.length;) {
     const c = text.charCodeAt(at);
     if (c === QUOTE) {
       at = endOfString(text, at);

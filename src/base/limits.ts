@@ -12,26 +12,46 @@ export const LIMITS = {
   },
   maxListPages: { default: 1_000, unit: 'pages', sentence: "Most pages of one upstream's tools/list." },
   maxListTools: { default: 50_000, unit: 'tools', sentence: 'Most tools of one upstream.' },
-  listTimeoutMs: { default: 30_000, unit: 'ms', sentence: "Longest a whole tools/list of one upstream may take." },
-  connectTimeoutMs: { default: 30_000, unit: 'ms', sentence: 'Longest an upstream may take to start and shake hands.' },
+  listTimeoutMs: {
+    default: 30_000,
+    unit: 'ms',
+    sentence: 'Longest a whole tools/list of one upstream may take.',
+  },
+  connectTimeoutMs: {
+    default: 30_000,
+    unit: 'ms',
+    sentence: 'Longest an upstream may take to start and shake hands.',
+  },
   idleTimeoutMs: {
     default: 60_000,
     unit: 'ms',
     sentence: 'Longest a call may go without any sign of life (answer, progress) from its upstream.',
   },
-  callTimeoutMs: { default: 120_000, unit: 'ms', sentence: 'Longest a call may take in all without progress.' },
+  callTimeoutMs: {
+    default: 120_000,
+    unit: 'ms',
+    sentence: 'Longest a call may take in all without progress.',
+  },
   maxCallMs: {
     default: 1_800_000,
     unit: 'ms',
     sentence: 'Longest a call may take in all, also while its upstream reports progress.',
   },
-  listingTtlMs: { default: 600_000, unit: 'ms', sentence: 'How long a listing serves before it is taken again behind.' },
+  listingTtlMs: {
+    default: 600_000,
+    unit: 'ms',
+    sentence: 'How long a listing serves before it is taken again behind.',
+  },
   listingStaleMs: {
     default: 1_800_000,
     unit: 'ms',
     sentence: 'How long an old listing may serve while its upstream is in trouble.',
   },
-  maxListings: { default: 5_000, unit: 'listings', sentence: 'Most listings (one per upstream and credential) kept.' },
+  maxListings: {
+    default: 5_000,
+    unit: 'listings',
+    sentence: 'Most listings (one per upstream and credential) kept.',
+  },
   startWaitMs: {
     default: 1_000,
     unit: 'ms',

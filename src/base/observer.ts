@@ -20,7 +20,12 @@ export type HouseEvent =
       readonly dropped: readonly string[];
       readonly ms: number;
     }
-  | { readonly kind: 'listing_failed'; readonly upstream: string; readonly code: ErrorCodeName; readonly reason: string }
+  | {
+      readonly kind: 'listing_failed';
+      readonly upstream: string;
+      readonly code: ErrorCodeName;
+      readonly reason: string;
+    }
   | {
       readonly kind: 'call';
       readonly metaTool: string;

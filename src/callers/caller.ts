@@ -26,7 +26,9 @@ export type CallerKey = (place: string, caller: Caller) => string;
 export function createCallerKey(): CallerKey {
   const key = randomBytes(32);
   return (place, caller) => {
-    const hmac = createHmac('sha256', key).update(`${Buffer.byteLength(place)}:`).update(place);
+    const hmac = createHmac('sha256', key)
+      .update(`${Buffer.byteLength(place)}:`)
+      .update(place);
     if (caller.credential !== undefined) hmac.update('credential').update(caller.credential.reveal());
     return hmac.digest('base64url');
   };

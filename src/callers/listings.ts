@@ -177,10 +177,14 @@ export class Listings {
     const error =
       thrown instanceof ProxyError
         ? thrown
-        : new ProxyError('upstream_invalid', `Upstream '${entry.upstream}' could not be listed: ${messageOf(thrown)}`, {
-            upstream: entry.upstream,
-            cause: thrown,
-          });
+        : new ProxyError(
+            'upstream_invalid',
+            `Upstream '${entry.upstream}' could not be listed: ${messageOf(thrown)}`,
+            {
+              upstream: entry.upstream,
+              cause: thrown,
+            },
+          );
     entry.running = undefined;
     entry.failure = error;
     entry.failures++;
@@ -188,7 +192,12 @@ export class Listings {
     const backoff = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** (entry.failures - 1));
     const retryMs = entry.isOwn ? backoff * (1 - JITTER * Math.random()) : FAILED_FORWARD_MS;
     entry.dueAt = now + retryMs;
-    this.#observer({ kind: 'listing_failed', upstream: entry.upstream, code: error.code, reason: error.message });
+    this.#observer({
+      kind: 'listing_failed',
+      upstream: entry.upstream,
+      code: error.code,
+      reason: error.message,
+    });
     if (entry.isOwn) this.#schedule(entry, retryMs);
     else if (entry.listing === undefined) this.#forgetLater(entry, key);
   }

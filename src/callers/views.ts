@@ -65,7 +65,8 @@ export class Views {
 
   /** Starts listing every upstream that has a credential of its own. Never waits. */
   warm(): void {
-    for (const entry of this.#parts.roster.entries) if (entry.record.auth === 'own') this.#ask(entry, ANONYMOUS);
+    for (const entry of this.#parts.roster.entries)
+      if (entry.record.auth === 'own') this.#ask(entry, ANONYMOUS);
   }
 
   /** Resolves when no own upstream is starting any more, or after `ms`. */
@@ -104,7 +105,11 @@ export class Views {
       asked = this.#askAll(caller);
     }
     for (const { entry, state } of asked) {
-      if (entry.record.auth === 'forward' && state.kind === 'failed' && state.error instanceof UpstreamAuthError) {
+      if (
+        entry.record.auth === 'forward' &&
+        state.kind === 'failed' &&
+        state.error instanceof UpstreamAuthError
+      ) {
         if (!asked.some((other) => other.state.kind === 'ready')) throw state.error;
       }
     }
@@ -128,7 +133,9 @@ export class Views {
       const starting = startingOf(asked);
       if (starting.length === 0 || signal?.aborted) return asked;
       const isAnyReady = asked.some(({ state }) => state.kind === 'ready');
-      const isForward = asked.some(({ entry, state }) => entry.record.auth === 'forward' && state.kind === 'starting');
+      const isForward = asked.some(
+        ({ entry, state }) => entry.record.auth === 'forward' && state.kind === 'starting',
+      );
       if (isForward && !isAnyReady) {
         await Promise.race([Promise.any(starting.map((state) => state.settled)), aborted(signal)]);
         continue;
@@ -154,7 +161,11 @@ export class Views {
       isOwn,
       caller: isOwn ? ANONYMOUS : caller,
       take: ({ credential }) =>
-        listTools(upstream, { scope, ...(credential === undefined ? {} : { credential }) }, this.#parts.limits),
+        listTools(
+          upstream,
+          { scope, ...(credential === undefined ? {} : { credential }) },
+          this.#parts.limits,
+        ),
     });
     return { entry, scope, key, state };
   }

@@ -17,6 +17,8 @@ export interface AccessRules {
  */
 export function accessOf(tool: Tool, exposedName: string, rules: AccessRules): Access {
   if (!rules.trusted || tool.annotations.readOnlyHint !== true) return 'write';
-  const isListed = rules.writeTools.some((p) => matchesPattern(p, tool.name) || matchesPattern(p, exposedName));
+  const isListed = rules.writeTools.some(
+    (p) => matchesPattern(p, tool.name) || matchesPattern(p, exposedName),
+  );
   return isListed ? 'write' : 'read';
 }

@@ -20,7 +20,10 @@ const RULES = { prefixed: true, writeTools: [], reservedNames: new Set(['search_
 
 describe('catalog', () => {
   it('keeps own names with one upstream, and prefixes a reserved one', () => {
-    const catalog = buildCatalog([part('notes', [tool('add'), tool('search_tools')])], { ...RULES, prefixed: false });
+    const catalog = buildCatalog([part('notes', [tool('add'), tool('search_tools')])], {
+      ...RULES,
+      prefixed: false,
+    });
     expect(catalog.tools.map((t) => t.exposedName)).toEqual(['add', 'notes__search_tools']);
   });
 
@@ -65,20 +68,23 @@ describe('slugs', () => {
   });
 
   it('keep what the owner wrote where they can', () => {
-    expect([...slugsOf(['WeatherInfo', 'my files', 'weatherinfo', 'Žinios', '天気', 'a__b']).values()]).toEqual([
-      'WeatherInfo',
-      'my-files',
-      'weatherinfo-2',
-      'Zinios',
-      'upstream',
-      'a_b',
-    ]);
+    expect([
+      ...slugsOf(['WeatherInfo', 'my files', 'weatherinfo', 'Žinios', '天気', 'a__b']).values(),
+    ]).toEqual(['WeatherInfo', 'my-files', 'weatherinfo-2', 'Zinios', 'upstream', 'a_b']);
   });
 });
 
 describe('near names', () => {
   const names = ['create_issue', 'create_issues_bulk', 'close_issue', 'list_users', 'list_user_groups'];
-  const { tools } = buildCatalog([part('hub', names.map((n) => tool(n)))], RULES);
+  const { tools } = buildCatalog(
+    [
+      part(
+        'hub',
+        names.map((n) => tool(n)),
+      ),
+    ],
+    RULES,
+  );
 
   it('takes a name at most two edits away, and twice as near as the next, for a typo', () => {
     expect(clearTypoOf('create_isue', tools)?.tool.name).toBe('create_issue');

@@ -15,7 +15,8 @@ interface Near {
  */
 export function clearTypoOf(name: string, tools: readonly CatalogTool[]): CatalogTool | undefined {
   const [best, next] = nearest(name, tools, 2);
-  if (best === undefined || best.distance > TYPO_DISTANCE || best.distance * 2 >= name.length) return undefined;
+  if (best === undefined || best.distance > TYPO_DISTANCE || best.distance * 2 >= name.length)
+    return undefined;
   if (next !== undefined && next.distance < Math.max(1, best.distance * 2)) return undefined;
   return best.tool;
 }

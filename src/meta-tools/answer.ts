@@ -14,7 +14,12 @@ export type Answer =
       readonly hasPlainStructuredContent: boolean;
     }
   /** The caller's own credential was refused by their upstream: HTTP says so with this status and challenge. */
-  | { readonly kind: 'unauthorized'; readonly status: 401 | 403; readonly challenge: string | undefined; readonly sentence: string }
+  | {
+      readonly kind: 'unauthorized';
+      readonly status: 401 | 403;
+      readonly challenge: string | undefined;
+      readonly sentence: string;
+    }
   /** An error object of the upstream that only the client, not the model, can act on. */
   | { readonly kind: 'error'; readonly raw: string };
 
@@ -23,13 +28,19 @@ type ResultAnswer = Extract<Answer, { kind: 'result' }>;
 /** An answer of our own: the value as structured content, and the same as one minified text block. */
 export function structuredAnswer(value: JsonObject): ResultAnswer {
   const text = JSON.stringify(value);
-  return ownResult(`{"content":[{"type":"text","text":${JSON.stringify(text)}}],"structuredContent":${text}}`, false);
+  return ownResult(
+    `{"content":[{"type":"text","text":${JSON.stringify(text)}}],"structuredContent":${text}}`,
+    false,
+  );
 }
 
 /** An `isError` answer the model can act on. `details` become structured content where the tool promises none. */
 export function errorAnswer(text: string, details?: JsonObject): ResultAnswer {
   const structured = details === undefined ? '' : `,"structuredContent":${JSON.stringify(details)}`;
-  return ownResult(`{"content":[{"type":"text","text":${JSON.stringify(text)}}]${structured},"isError":true}`, true);
+  return ownResult(
+    `{"content":[{"type":"text","text":${JSON.stringify(text)}}]${structured},"isError":true}`,
+    true,
+  );
 }
 
 function ownResult(raw: string, isError: boolean): ResultAnswer {
@@ -49,7 +60,7 @@ export interface Labelled {
  * The answer of a batch: for each call, in order, a label block and then the result's own blocks, as their texts
  * came; `structuredContent.results` holds each whole result. An error only when every call failed.
  */
-export function batchAnswer(results: readonly Labelled[]): Answer {
+export function batchAnswer(results: readonly Labelled[]): ResultAnswer {
   const blocks: string[] = [];
   for (const [n, { name, isError, raw }] of results.entries()) {
     const label = `#${n + 1} ${name}: ${isError ? 'failed' : 'ok'}`;

@@ -32,7 +32,10 @@ export function readArguments(callText: string): ReadArguments {
     const inner = parse(value);
     if (isJsonObject(inner)) return { kind: 'arguments', arguments: { raw: value, value: inner } };
     if (value.trim() === '') return { kind: 'arguments', arguments: { raw: '{}', value: {} } };
-    return { kind: 'unusable', problem: '"arguments" is a string that does not hold a JSON object; send the object itself' };
+    return {
+      kind: 'unusable',
+      problem: '"arguments" is a string that does not hold a JSON object; send the object itself',
+    };
   }
   const found = Array.isArray(value) ? 'an array' : `a ${typeof value}`;
   return { kind: 'unusable', problem: `"arguments" must be an object, but is ${found}` };

@@ -35,11 +35,20 @@ export async function callTool(
 }
 
 /** `call_read_tools`: several reads side by side, each labelled, in the order given. */
-export async function callReadTools(input: string, context: CallContext, parts: CallToolsParts): Promise<Answer> {
+export async function callReadTools(
+  input: string,
+  context: CallContext,
+  parts: CallToolsParts,
+): Promise<Answer> {
   const view = await parts.views.view(context.caller, context.signal);
   const calls = callsOf(rawAt(input, ['calls']) ?? '[]');
   // An upstream cannot ask one call of a batch for input, so it is not told that the client could give any.
-  const { clientCapabilities: _capabilities, inputResponses: _responses, requestState: _state, ...shared } = context;
+  const {
+    clientCapabilities: _capabilities,
+    inputResponses: _responses,
+    requestState: _state,
+    ...shared
+  } = context;
   const answers = await Promise.all(
     calls.map(async (call) => {
       return { name: nameOf(call), answer: await callOne('call_read_tools', view, call, shared, parts) };
@@ -49,7 +58,9 @@ export async function callReadTools(input: string, context: CallContext, parts: 
   for (const { name, answer } of answers) {
     if (answer.kind === 'unauthorized') return answer;
     if (answer.kind === 'error') {
-      const { raw } = errorAnswer(`The tool asks for something only a single call can pass on: ${answer.raw}`);
+      const { raw } = errorAnswer(
+        `The tool asks for something only a single call can pass on: ${answer.raw}`,
+      );
       results.push({ name, isError: true, raw });
     } else results.push({ name, isError: answer.isError, raw: answer.raw });
   }

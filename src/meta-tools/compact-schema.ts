@@ -2,7 +2,13 @@ import { isJsonObject } from '../base/json-value.ts';
 import type { JsonObject } from '../catalog/tool.ts';
 
 /** Keywords whose values map names to schemas. */
-const NAMED_SCHEMAS = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']);
+const NAMED_SCHEMAS = new Set([
+  'properties',
+  'patternProperties',
+  '$defs',
+  'definitions',
+  'dependentSchemas',
+]);
 /** Keywords whose value is data, not a schema: never touched. */
 const DATA = new Set(['default', 'const', 'enum', 'examples', 'required', 'dependentRequired']);
 

@@ -26,12 +26,16 @@ function outcomeOf(error: ProxyError): Outcome {
 function nextStep(error: ProxyError, isWrite: boolean): string {
   switch (outcomeOf(error)) {
     case 'not_sent':
-      return error.retryable ? 'nothing was sent; try again in a moment.' : 'nothing was sent; tell the user.';
+      return error.retryable
+        ? 'nothing was sent; try again in a moment.'
+        : 'nothing was sent; tell the user.';
     case 'unknown':
       return isWrite
         ? 'it may have been carried out; check before you try again.'
         : 'it only reads, so it is safe to try again.';
     case 'failed':
-      return error.retryable ? 'try again later.' : 'do not repeat it unchanged; tell the user or try another way.';
+      return error.retryable
+        ? 'try again later.'
+        : 'do not repeat it unchanged; tell the user or try another way.';
   }
 }

@@ -18,7 +18,9 @@ export function createInputReader(
 
   async function compile(definition: MetaToolDefinition): Promise<ValidateFunction> {
     const { Ajv2020 } = await import('ajv/dist/2020.js');
-    return new Ajv2020({ strict: false, allErrors: true, coerceTypes: 'array' }).compile(withoutArguments(definition.inputSchema));
+    return new Ajv2020({ strict: false, allErrors: true, coerceTypes: 'array' }).compile(
+      withoutArguments(definition.inputSchema),
+    );
   }
 
   return async (name, input) => {
@@ -32,7 +34,9 @@ export function createInputReader(
     const validate = await validator;
     const value: unknown = JSON.parse(input);
     if (validate(value)) return { kind: 'input', value };
-    const lines = problemsOf(validate.errors ?? []).map(({ pointer, message }) => `- ${pointer} ${message}`.replace('-  ', '- '));
+    const lines = problemsOf(validate.errors ?? []).map(({ pointer, message }) =>
+      `- ${pointer} ${message}`.replace('-  ', '- '),
+    );
     return {
       kind: 'unusable',
       text: `Not done: the input does not fit ${name}.\n${lines.join('\n')}\nIts input schema: ${JSON.stringify(definition.inputSchema)}`,
@@ -42,5 +46,7 @@ export function createInputReader(
 
 /** The schema without what it says of `arguments`, which `readArguments` reads with more patience. */
 function withoutArguments(schema: object): object {
-  return JSON.parse(JSON.stringify(schema), (key, value: unknown) => (key === 'arguments' ? {} : value)) as object;
+  return JSON.parse(JSON.stringify(schema), (key, value: unknown) =>
+    key === 'arguments' ? {} : value,
+  ) as object;
 }

@@ -18,7 +18,9 @@ export function instructionsText(
   ].join(' ');
   if (instructions.length === 0 || options.maxCharacters === 0) return ours;
   const isAlone = instructions.length === 1;
-  const theirs = instructions.map(({ upstream, text }) => (isAlone ? text : `# ${upstream}\n${text}`)).join('\n\n');
+  const theirs = instructions
+    .map(({ upstream, text }) => (isAlone ? text : `# ${upstream}\n${text}`))
+    .join('\n\n');
   return `${ours}\n\n${cut(theirs, options.maxCharacters)}`;
 }
 

@@ -52,13 +52,20 @@ export function createMetaTools(
     const began = performance.now();
     const answer = await work();
     const isRefused = answer.kind === 'result' && answer.isError;
-    parts.observer({ kind: 'call', metaTool: name, outcome: isRefused ? 'refused' : 'ok', ms: performance.now() - began });
+    parts.observer({
+      kind: 'call',
+      metaTool: name,
+      outcome: isRefused ? 'refused' : 'ok',
+      ms: performance.now() - began,
+    });
     return answer;
   }
 
   async function search(input: SearchInput, context: CallContext): Promise<Answer> {
     if ((input.query === undefined) === (input.queries === undefined)) {
-      return errorAnswer('Not searched: give either "query" (one thing to find) or "queries" (several), not both or neither.');
+      return errorAnswer(
+        'Not searched: give either "query" (one thing to find) or "queries" (several), not both or neither.',
+      );
     }
     const view = await parts.views.view(context.caller, context.signal);
     return structuredAnswer(searchTools(view, input, options.searchSchemas));
@@ -90,7 +97,10 @@ export function createMetaTools(
     definitions,
     async instructions(caller, waitMs) {
       const instructions = await parts.views.instructions(caller, waitMs);
-      return instructionsText(instructions, { maxCharacters: options.maxInstructions, maxBatchCalls: options.maxBatchCalls });
+      return instructionsText(instructions, {
+        maxCharacters: options.maxInstructions,
+        maxBatchCalls: options.maxBatchCalls,
+      });
     },
     call(name, input, context) {
       const definition = definitions.find((candidate) => candidate.name === name);

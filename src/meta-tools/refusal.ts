@@ -8,7 +8,12 @@ import type { ArgumentValidator, Problem } from './validator.ts';
 
 /** What to do with a call: send it, or the words with which it is refused. */
 export type Decision =
-  | { readonly kind: 'call'; readonly tool: CatalogTool; readonly arguments: ToolArguments; readonly unchecked?: string }
+  | {
+      readonly kind: 'call';
+      readonly tool: CatalogTool;
+      readonly arguments: ToolArguments;
+      readonly unchecked?: string;
+    }
   | { readonly kind: 'refused'; readonly tool?: CatalogTool; readonly text: string };
 
 export interface Wanted {
@@ -59,7 +64,8 @@ function unknownTool(view: View, name: string): string {
   const similar = similarNames(name, view.catalog.tools, 3);
   const near = similar.length === 0 ? '' : ` Similar names: ${similar.join(', ')}.`;
   const missing = view.unavailable.map((upstream) => `${upstream.name} (${plain(upstream.reason, 200)})`);
-  const absent = missing.length === 0 ? '' : ` Tools of these servers are missing right now: ${missing.join('; ')}.`;
+  const absent =
+    missing.length === 0 ? '' : ` Tools of these servers are missing right now: ${missing.join('; ')}.`;
   return `Not called: there is no tool '${shown}'.${near}${absent} Find the right one with search_tools.`;
 }
 

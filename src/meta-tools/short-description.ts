@@ -13,6 +13,12 @@ export function shortDescription(description: string): string {
   if (sentence !== undefined && sentence.length >= 20) return sentence;
   const word = reach.lastIndexOf(' ');
   // Text without spaces is cut between characters, never inside a surrogate pair.
-  const cut = word > SHORT / 2 ? line.slice(0, word) : [...reach].slice(0, -1).join('');
+  const cut =
+    word > SHORT / 2 ? line.slice(0, word) : line.slice(0, isSurrogateHalf(line, SHORT) ? SHORT - 1 : SHORT);
   return `${cut.replace(/[\s,;:–-]+$/u, '')}…`;
+}
+
+function isSurrogateHalf(text: string, at: number): boolean {
+  const unit = text.charCodeAt(at);
+  return unit >= 0xdc00 && unit <= 0xdfff;
 }

@@ -41,7 +41,10 @@ interface Compiled {
  */
 export function createArgumentValidator(limits: { readonly maxSchemaBytes: number }): ArgumentValidator {
   const compilers = new Map<Dialect, Promise<Compiler>>();
-  const compiled = new LRUCache<string, Compiled>({ max: MAX_COMPILED, dispose: (schema) => schema.forget() });
+  const compiled = new LRUCache<string, Compiled>({
+    max: MAX_COMPILED,
+    dispose: (schema) => schema.forget(),
+  });
 
   async function compilerOf(dialect: Dialect): Promise<Compiler> {
     let compiler = compilers.get(dialect);

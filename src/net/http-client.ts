@@ -117,7 +117,10 @@ function replyOf(data: Dispatcher.ResponseData, signal: AbortSignal | undefined)
   };
 }
 
-async function* guardedBody(body: AsyncIterable<Uint8Array>, signal: AbortSignal | undefined): AsyncGenerator<Uint8Array> {
+async function* guardedBody(
+  body: AsyncIterable<Uint8Array>,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Uint8Array> {
   try {
     yield* body;
   } catch (thrown) {
@@ -143,7 +146,12 @@ export function phaseOf(thrown: unknown): 'connect' | 'exchange' {
   for (let error: unknown = thrown; error instanceof Error; error = error.cause) {
     const code = (error as { code?: unknown }).code;
     if (typeof code !== 'string') continue;
-    if (BEFORE_SENDING.has(code) || code.startsWith('ERR_TLS') || code.startsWith('ERR_SSL') || code.includes('CERT')) {
+    if (
+      BEFORE_SENDING.has(code) ||
+      code.startsWith('ERR_TLS') ||
+      code.startsWith('ERR_SSL') ||
+      code.includes('CERT')
+    ) {
       return 'connect';
     }
     return 'exchange';

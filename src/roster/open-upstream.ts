@@ -16,7 +16,11 @@ export interface OpenUpstreamParts {
  * The upstream a record describes, its references resolved; nothing is connected yet. Throws a `ProxyError` when a
  * referenced variable is missing.
  */
-export function openUpstream(record: UpstreamRecord, parts: OpenUpstreamParts, events: UpstreamEvents): Upstream {
+export function openUpstream(
+  record: UpstreamRecord,
+  parts: OpenUpstreamParts,
+  events: UpstreamEvents,
+): Upstream {
   const { limits } = parts;
   const resolve = (text: string, part: string): string =>
     resolveReferences(text, parts.env, { upstream: record.name, part });

@@ -35,7 +35,12 @@ export class Roster {
         const events: UpstreamEvents = {
           onToolsChanged: () => this.#toolsChanged(record.name),
           onState: (state, reason) =>
-            parts.observer({ kind: 'upstream', upstream: record.name, state, ...(reason === undefined ? {} : { reason }) }),
+            parts.observer({
+              kind: 'upstream',
+              upstream: record.name,
+              state,
+              ...(reason === undefined ? {} : { reason }),
+            }),
         };
         try {
           return { record, slug, upstream: parts.open(record, events) };
@@ -58,6 +63,6 @@ export class Roster {
   }
 
   async close(): Promise<void> {
-    await Promise.all(this.#entries.map((entry) => entry.upstream?.close()));
+    await Promise.all(this.#entries.map(async (entry) => entry.upstream?.close()));
   }
 }

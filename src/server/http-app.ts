@@ -80,19 +80,41 @@ export function createHttpApp(parts: HttpAppParts): HttpApp {
   }
 
   /** One message of an older client; undefined when it gets no answer. */
-  async function answerLegacy(text: string, message: unknown, request: Request, caller: Caller): Promise<ToolCallReply | undefined> {
-    if (!isJsonObject(message) || typeof message['method'] !== 'string' || message['id'] === undefined) return undefined;
+  async function answerLegacy(
+    text: string,
+    message: unknown,
+    request: Request,
+    caller: Caller,
+  ): Promise<ToolCallReply | undefined> {
+    if (!isJsonObject(message) || typeof message['method'] !== 'string' || message['id'] === undefined)
+      return undefined;
     if (message['method'] === 'tools/call') {
-      return answerToolCall(metaTools, { text, params: message['params'], era: 'legacy', caller, signal: request.signal });
+      return answerToolCall(metaTools, {
+        text,
+        params: message['params'],
+        era: 'legacy',
+        caller,
+        signal: request.signal,
+      });
     }
     const server = createMcpServer(definitions, await instructionsFor(message['method'], caller));
-    return { kind: 'reply', text: JSON.stringify(await exchange(server, message as unknown as JSONRPCMessage)) };
+    return {
+      kind: 'reply',
+      text: JSON.stringify(await exchange(server, message as unknown as JSONRPCMessage)),
+    };
   }
 
-  async function serveBatch(text: string, messages: readonly unknown[], request: Request, caller: Caller): Promise<Response> {
+  async function serveBatch(
+    text: string,
+    messages: readonly unknown[],
+    request: Request,
+    caller: Caller,
+  ): Promise<Response> {
     const spans = elementsOf(text, skipSpace(text, 0));
     const replies = await Promise.all(
-      messages.map((message, n) => answerLegacy(text.slice(spans[n]?.start, spans[n]?.end), message, request, caller)),
+      messages.map((message, n) =>
+        answerLegacy(text.slice(spans[n]?.start, spans[n]?.end), message, request, caller),
+      ),
     );
     const answered = replies.filter((reply) => reply !== undefined);
     if (answered.length === 0) return new Response(null, { status: 202 });
@@ -101,7 +123,13 @@ export function createHttpApp(parts: HttpAppParts): HttpApp {
     return jsonResponse(200, `[${answered.map((reply) => reply.text).join(',')}]`);
   }
 
-  async function serveCall(text: string, params: unknown, era: 'modern' | 'legacy', request: Request, caller: Caller): Promise<Response> {
+  async function serveCall(
+    text: string,
+    params: unknown,
+    era: 'modern' | 'legacy',
+    request: Request,
+    caller: Caller,
+  ): Promise<Response> {
     const gone = new AbortController();
     const onAbort = (): void => gone.abort(new Error('the client went away'));
     request.signal.addEventListener('abort', onAbort, { once: true });
@@ -125,7 +153,10 @@ export function createHttpApp(parts: HttpAppParts): HttpApp {
     try {
       body = JSON.parse(text);
     } catch {
-      return jsonResponse(400, rpcErrorText('null', RPC.parseError, 'Parse error: the request body is not valid JSON'));
+      return jsonResponse(
+        400,
+        rpcErrorText('null', RPC.parseError, 'Parse error: the request body is not valid JSON'),
+      );
     }
     if (depthOf(text) > limits.maxJsonDepth) {
       const message = `Invalid Request: nested deeper than ${limits.maxJsonDepth} levels (limit maxJsonDepth)`;
@@ -152,10 +183,16 @@ export function createHttpApp(parts: HttpAppParts): HttpApp {
         nameHeader !== undefined &&
         decodeHeaderValue(nameHeader) === (message.params as { name?: unknown } | undefined)?.name;
       // Whatever does not fit is the SDK's to refuse, in the specification's words.
-      return isPlain ? serveCall(text, message.params, 'modern', request, caller) : serveModern(request, body, caller);
+      return isPlain
+        ? serveCall(text, message.params, 'modern', request, caller)
+        : serveModern(request, body, caller);
     }
     if (outcome.kind === 'reject') return modern.fetch(request, { parsedBody: body });
-    if (version !== undefined && outcome.reason !== 'initialize' && !SUPPORTED_PROTOCOL_VERSIONS.includes(version)) {
+    if (
+      version !== undefined &&
+      outcome.reason !== 'initialize' &&
+      !SUPPORTED_PROTOCOL_VERSIONS.includes(version)
+    ) {
       const message = `Bad Request: unsupported protocol version (supported: ${SUPPORTED_PROTOCOL_VERSIONS.join(', ')})`;
       return jsonResponse(400, rpcErrorText('null', RPC.server, message));
     }
@@ -184,7 +221,10 @@ export function createHttpApp(parts: HttpAppParts): HttpApp {
       return jsonResponse(405, rpcErrorText('null', RPC.server, message), { allow: 'POST' });
     }
     if (!isJsonContentType(c.req.header('content-type') ?? null)) {
-      return jsonResponse(415, rpcErrorText('null', RPC.server, 'Unsupported Media Type: send application/json'));
+      return jsonResponse(
+        415,
+        rpcErrorText('null', RPC.server, 'Unsupported Media Type: send application/json'),
+      );
     }
     return next();
   });
@@ -195,7 +235,11 @@ export function createHttpApp(parts: HttpAppParts): HttpApp {
       onError: () =>
         jsonResponse(
           413,
-          rpcErrorText('null', RPC.server, `Payload Too Large: the limit maxBodyBytes is ${limits.maxBodyBytes} bytes`),
+          rpcErrorText(
+            'null',
+            RPC.server,
+            `Payload Too Large: the limit maxBodyBytes is ${limits.maxBodyBytes} bytes`,
+          ),
         ),
     }),
     async (c) => {
@@ -205,7 +249,12 @@ export function createHttpApp(parts: HttpAppParts): HttpApp {
       } catch (thrown) {
         if (!(thrown instanceof UpstreamAuthError)) throw thrown;
         const { status, challenge, message } = thrown;
-        return responseOf({ kind: 'unauthorized', status, challenge, text: rpcErrorText('null', RPC.server, message) });
+        return responseOf({
+          kind: 'unauthorized',
+          status,
+          challenge,
+          text: rpcErrorText('null', RPC.server, message),
+        });
       }
     },
   );
@@ -224,7 +273,8 @@ export function createHttpApp(parts: HttpAppParts): HttpApp {
 
 function responseOf(reply: ToolCallReply): Response {
   if (reply.kind === 'reply') return jsonResponse(200, reply.text);
-  const challenge: Record<string, string> = reply.challenge === undefined ? {} : { 'www-authenticate': reply.challenge };
+  const challenge: Record<string, string> =
+    reply.challenge === undefined ? {} : { 'www-authenticate': reply.challenge };
   return jsonResponse(reply.status, reply.text, challenge);
 }
 

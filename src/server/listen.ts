@@ -22,7 +22,11 @@ export async function listen(
 ): Promise<Listening> {
   const server = createAdaptorServer({
     fetch,
-    serverOptions: { headersTimeout: HEADERS_TIMEOUT_MS, requestTimeout: REQUEST_TIMEOUT_MS, keepAliveTimeout: KEEP_ALIVE_MS },
+    serverOptions: {
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      requestTimeout: REQUEST_TIMEOUT_MS,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+    },
   }) as HttpServer;
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error) => reject(listenError(address, error)));
@@ -45,7 +49,10 @@ export async function listen(
   };
 }
 
-function listenError({ host, port }: { readonly host: string; readonly port: number }, error: Error): ProxyError {
+function listenError(
+  { host, port }: { readonly host: string; readonly port: number },
+  error: Error,
+): ProxyError {
   const { code } = error as { code?: unknown };
   const why =
     code === 'EADDRINUSE'

@@ -27,7 +27,10 @@ export function createMcpServer(
   });
   server.setRequestHandler('tools/list', async () => ({ tools: (await definitions()) as never }));
   server.setRequestHandler('tools/call', () => {
-    throw new ProtocolError(RPC.invalidParams, 'Invalid params: the headers of this tools/call do not fit its body');
+    throw new ProtocolError(
+      RPC.invalidParams,
+      'Invalid params: the headers of this tools/call do not fit its body',
+    );
   });
   return server;
 }

@@ -8,7 +8,11 @@ const STREAM_HEADERS = {
   'x-accel-buffering': 'no',
 };
 
-export function jsonResponse(status: number, text: string, headers: Readonly<Record<string, string>> = {}): Response {
+export function jsonResponse(
+  status: number,
+  text: string,
+  headers: Readonly<Record<string, string>> = {},
+): Response {
   return new Response(text, { status, headers: { ...JSON_HEADERS, ...headers } });
 }
 

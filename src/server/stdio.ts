@@ -40,7 +40,6 @@ export async function serveStdio(parts: StdioParts): Promise<void> {
   await handle.close();
 }
 
-
 /**
  * The client's pipe: calls of tools and their cancellations are taken here, on their text; every other message is
  * the SDK's. The generation of each call is read off the call itself, as over HTTP.
@@ -70,7 +69,11 @@ class StdioWire implements Transport {
       onLine: (line) => this.#receive(line),
       onTooLong: (bytes) =>
         this.#write(
-          rpcErrorText('null', RPC.invalidRequest, `Invalid Request: a message of ${bytes} bytes; the limit maxMessageBytes is ${limits.maxMessageBytes}`),
+          rpcErrorText(
+            'null',
+            RPC.invalidRequest,
+            `Invalid Request: a message of ${bytes} bytes; the limit maxMessageBytes is ${limits.maxMessageBytes}`,
+          ),
         ),
     });
     input.on('data', (chunk: Buffer) => splitter.push(chunk));
@@ -103,18 +106,40 @@ class StdioWire implements Transport {
     try {
       message = JSON.parse(line);
     } catch {
-      this.#write(rpcErrorText('null', RPC.parseError, 'Parse error: a line on stdin is not JSON; this is an MCP server, send one JSON-RPC message a line'));
-      return this.#parts.observer({ kind: 'note', message: 'a line on stdin was not JSON: stdin and stdout speak MCP here' });
+      this.#write(
+        rpcErrorText(
+          'null',
+          RPC.parseError,
+          'Parse error: a line on stdin is not JSON; this is an MCP server, send one JSON-RPC message a line',
+        ),
+      );
+      return this.#parts.observer({
+        kind: 'note',
+        message: 'a line on stdin was not JSON: stdin and stdout speak MCP here',
+      });
     }
     if (depthOf(line) > this.#parts.limits.maxJsonDepth) {
       const { maxJsonDepth } = this.#parts.limits;
-      return this.#write(rpcErrorText('null', RPC.invalidRequest, `Invalid Request: nested deeper than ${maxJsonDepth} levels (limit maxJsonDepth)`));
+      return this.#write(
+        rpcErrorText(
+          'null',
+          RPC.invalidRequest,
+          `Invalid Request: nested deeper than ${maxJsonDepth} levels (limit maxJsonDepth)`,
+        ),
+      );
     }
     if (Array.isArray(message)) {
-      return this.#write(rpcErrorText('null', RPC.invalidRequest, 'Invalid Request: batches are not served over stdio; send one message a line'));
+      return this.#write(
+        rpcErrorText(
+          'null',
+          RPC.invalidRequest,
+          'Invalid Request: batches are not served over stdio; send one message a line',
+        ),
+      );
     }
     if (isJsonObject(message)) {
-      if (message['method'] === 'tools/call' && message['id'] !== undefined && this.#call(line, message)) return;
+      if (message['method'] === 'tools/call' && message['id'] !== undefined && this.#call(line, message))
+        return;
       if (message['method'] === 'notifications/cancelled' && this.#cancel(message['params'])) return;
     }
     this.onmessage?.(message as JSONRPCMessage);
@@ -128,7 +153,8 @@ class StdioWire implements Transport {
       this.#write(rpcErrorText(JSON.stringify(message['id'] ?? null), code, sentence, data));
       return true;
     }
-    if (outcome.kind === 'modern' && !MODERN_VERSIONS.includes(outcome.classification.revision ?? '')) return false;
+    if (outcome.kind === 'modern' && !MODERN_VERSIONS.includes(outcome.classification.revision ?? ''))
+      return false;
     const id = JSON.stringify(message['id']);
     const controller = new AbortController();
     this.#calls.set(id, controller);
@@ -136,7 +162,13 @@ class StdioWire implements Transport {
     return true;
   }
 
-  async #answer(line: string, params: unknown, era: 'modern' | 'legacy', id: string, signal: AbortSignal): Promise<void> {
+  async #answer(
+    line: string,
+    params: unknown,
+    era: 'modern' | 'legacy',
+    id: string,
+    signal: AbortSignal,
+  ): Promise<void> {
     try {
       const reply = await answerToolCall(await this.#parts.metaTools(), {
         text: line,
@@ -152,11 +184,16 @@ class StdioWire implements Transport {
       if (signal.aborted) return;
       if (reply.kind === 'reply') return this.#write(reply.text);
       // There is no HTTP status here, so the model is told.
-      const answer = errorAnswer(`[upstream_auth] The upstream refused the request (${reply.status}): it needs a sign-in. Next: tell the user.`);
+      const answer = errorAnswer(
+        `[upstream_auth] The upstream refused the request (${reply.status}): it needs a sign-in. Next: tell the user.`,
+      );
       const result = era === 'modern' ? `{"resultType":"complete",${answer.raw.slice(1)}` : answer.raw;
       this.#write(`{"jsonrpc":"2.0","id":${id},"result":${result}}`);
     } catch (error) {
-      this.#parts.observer({ kind: 'bug', stack: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+      this.#parts.observer({
+        kind: 'bug',
+        stack: error instanceof Error ? (error.stack ?? error.message) : String(error),
+      });
       this.#write(rpcErrorText(id, RPC.internalError, 'Internal error'));
     } finally {
       this.#calls.delete(id);

@@ -22,7 +22,12 @@ export interface ToolCallRequest {
 /** The reply's text, or that the caller's credential was refused, which HTTP says with its own status. */
 export type ToolCallReply =
   | { readonly kind: 'reply'; readonly text: string }
-  | { readonly kind: 'unauthorized'; readonly status: 401 | 403; readonly challenge: string | undefined; readonly text: string };
+  | {
+      readonly kind: 'unauthorized';
+      readonly status: 401 | 403;
+      readonly challenge: string | undefined;
+      readonly text: string;
+    };
 
 /** Answers one call of a meta-tool, in the words of the client's generation. */
 export async function answerToolCall(metaTools: MetaTools, request: ToolCallRequest): Promise<ToolCallReply> {
@@ -32,12 +37,18 @@ export async function answerToolCall(metaTools: MetaTools, request: ToolCallRequ
   const idText = id === undefined ? 'null' : text.slice(id.start, id.end);
   const reply = (replyText: string): ToolCallReply => ({ kind: 'reply', text: replyText });
   if (!isJsonObject(params) || typeof params['name'] !== 'string') {
-    return reply(rpcErrorText(idText, RPC.invalidParams, 'Invalid params: tools/call needs the name of a tool'));
+    return reply(
+      rpcErrorText(idText, RPC.invalidParams, 'Invalid params: tools/call needs the name of a tool'),
+    );
   }
   const paramsSpan = message.get('params');
   const paramsText = paramsSpan === undefined ? '{}' : text.slice(paramsSpan.start, paramsSpan.end);
   const given = rawAt(paramsText, ['arguments']) ?? '{}';
-  const pending = metaTools.call(params['name'], given === 'null' ? '{}' : given, contextOf(request, params, paramsText));
+  const pending = metaTools.call(
+    params['name'],
+    given === 'null' ? '{}' : given,
+    contextOf(request, params, paramsText),
+  );
   if (pending === undefined) {
     const names = metaTools.definitions.map((definition) => definition.name).join(', ');
     return reply(
@@ -71,7 +82,8 @@ function replyOf(answer: Answer, id: string, era: 'modern' | 'legacy'): ToolCall
  */
 function resultFor(era: 'modern' | 'legacy', answer: Extract<Answer, { kind: 'result' }>): string {
   const { raw, resultType } = answer;
-  if (era === 'modern') return resultType === undefined ? withMemberFirst(raw, 'resultType', '"complete"') : raw;
+  if (era === 'modern')
+    return resultType === undefined ? withMemberFirst(raw, 'resultType', '"complete"') : raw;
   if (resultType !== undefined && resultType !== 'complete') {
     const text = `[upstream_unsupported] The tool answered '${resultType.slice(0, 40)}': it asks for something that this client's protocol version cannot give. Next: tell the user.`;
     return JSON.stringify({ content: [{ type: 'text', text }], isError: true });
@@ -82,7 +94,11 @@ function resultFor(era: 'modern' | 'legacy', answer: Extract<Answer, { kind: 're
   return `${raw.slice(0, span.start)}{"result":${raw.slice(span.start, span.end)}}${raw.slice(span.end)}`;
 }
 
-function contextOf(request: ToolCallRequest, params: { readonly [key: string]: unknown }, paramsText: string): CallContext {
+function contextOf(
+  request: ToolCallRequest,
+  params: { readonly [key: string]: unknown },
+  paramsText: string,
+): CallContext {
   const meta = isJsonObject(params['_meta']) ? params['_meta'] : {};
   const { notify, era } = request;
   const { progressToken } = meta;
@@ -96,7 +112,10 @@ function contextOf(request: ToolCallRequest, params: { readonly [key: string]: u
     caller: request.caller,
     signal: request.signal,
     ...(notify !== undefined && wantsProgress
-      ? { onProgress: (progress) => notify(notificationText('notifications/progress', { ...progress, progressToken })) }
+      ? {
+          onProgress: (progress) =>
+            notify(notificationText('notifications/progress', { ...progress, progressToken })),
+        }
       : {}),
     ...(notify !== undefined && era === 'modern' && typeof logLevel === 'string'
       ? { logLevel, onLog: (log) => notify(notificationText('notifications/message', log)) }

@@ -15,7 +15,21 @@ export interface ChildSpec {
  */
 const INHERITED =
   process.platform === 'win32'
-    ? ['APPDATA', 'HOMEDRIVE', 'HOMEPATH', 'LOCALAPPDATA', 'PATH', 'PATHEXT', 'PROCESSOR_ARCHITECTURE', 'PROGRAMFILES', 'SYSTEMDRIVE', 'SYSTEMROOT', 'TEMP', 'USERNAME', 'USERPROFILE']
+    ? [
+        'APPDATA',
+        'HOMEDRIVE',
+        'HOMEPATH',
+        'LOCALAPPDATA',
+        'PATH',
+        'PATHEXT',
+        'PROCESSOR_ARCHITECTURE',
+        'PROGRAMFILES',
+        'SYSTEMDRIVE',
+        'SYSTEMROOT',
+        'TEMP',
+        'USERNAME',
+        'USERPROFILE',
+      ]
     : ['HOME', 'LOGNAME', 'PATH', 'SHELL', 'TERM', 'USER'];
 
 /** How long a child may take to end after its stdin closed, and again after SIGTERM. */
@@ -34,7 +48,9 @@ export function startChild(spec: ChildSpec): ChildProcessWithoutNullStreams {
       for (const child of alive) signalGroup(child, 'SIGKILL');
     });
   }
-  const inherited = INHERITED.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]]));
+  const inherited = INHERITED.flatMap((name) =>
+    process.env[name] === undefined ? [] : [[name, process.env[name]]],
+  );
   const child = spawn(spec.command, spec.args, {
     env: { ...Object.fromEntries(inherited), ...spec.env },
     ...(spec.cwd === undefined ? {} : { cwd: spec.cwd }),

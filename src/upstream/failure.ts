@@ -37,11 +37,15 @@ export function failureOf(thrown: unknown, context: FailureContext): ProxyError 
     );
   }
   if (thrown instanceof HttpFailure && thrown.phase === 'connect') {
-    return new ProxyError('upstream_unreachable', `Upstream '${upstream}' cannot be reached: ${thrown.message}.`, {
-      upstream,
-      outcome: 'not_sent',
-      cause: thrown,
-    });
+    return new ProxyError(
+      'upstream_unreachable',
+      `Upstream '${upstream}' cannot be reached: ${thrown.message}.`,
+      {
+        upstream,
+        outcome: 'not_sent',
+        cause: thrown,
+      },
+    );
   }
   if (thrown instanceof HttpFailure) {
     return new ProxyError(
@@ -50,9 +54,13 @@ export function failureOf(thrown: unknown, context: FailureContext): ProxyError 
       { upstream, outcome: 'unknown', cause: thrown },
     );
   }
-  return new ProxyError('upstream_invalid', `Upstream '${upstream}' could not be used: ${messageOf(thrown)}`, {
-    upstream,
-    outcome: 'failed',
-    cause: thrown,
-  });
+  return new ProxyError(
+    'upstream_invalid',
+    `Upstream '${upstream}' could not be used: ${messageOf(thrown)}`,
+    {
+      upstream,
+      outcome: 'failed',
+      cause: thrown,
+    },
+  );
 }

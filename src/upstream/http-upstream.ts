@@ -57,7 +57,11 @@ export class HttpUpstream implements Upstream {
   constructor(
     name: string,
     target: HttpTarget,
-    parts: { readonly http: () => Promise<HttpClient>; readonly limits: Limits; readonly events: UpstreamEvents },
+    parts: {
+      readonly http: () => Promise<HttpClient>;
+      readonly limits: Limits;
+      readonly events: UpstreamEvents;
+    },
   ) {
     this.name = name;
     this.#target = target;
@@ -81,10 +85,14 @@ export class HttpUpstream implements Upstream {
         // client must start a new session on 404), so sending it again repeats nothing.
         this.#forget(context.scope, session);
         if (attempt === 2) {
-          throw new ProxyError('upstream_invalid', `Upstream '${this.name}' forgets its sessions as soon as it opens them.`, {
-            upstream: this.name,
-            outcome: 'not_sent',
-          });
+          throw new ProxyError(
+            'upstream_invalid',
+            `Upstream '${this.name}' forgets its sessions as soon as it opens them.`,
+            {
+              upstream: this.name,
+              outcome: 'not_sent',
+            },
+          );
         }
       }
     }
@@ -94,7 +102,9 @@ export class HttpUpstream implements Upstream {
     this.#isClosed = true;
     const sessions = [...this.#sessions.values()];
     this.#sessions.clear();
-    await Promise.all(sessions.map((opening) => opening.then((session) => this.#end(session)).catch(() => undefined)));
+    await Promise.all(
+      sessions.map((opening) => opening.then((session) => this.#end(session)).catch(() => undefined)),
+    );
   }
 
   #session(context: RequestContext): Promise<Session> {
@@ -133,7 +143,11 @@ export class HttpUpstream implements Upstream {
           });
           seen.status = reply.status;
           if (reply.status === 401 || reply.status === 403) {
-            seen.auth = new UpstreamAuthError(this.name, reply.status, reply.headers.get('www-authenticate') ?? undefined);
+            seen.auth = new UpstreamAuthError(
+              this.name,
+              reply.status,
+              reply.headers.get('www-authenticate') ?? undefined,
+            );
             throw seen.auth;
           }
           return reply;
@@ -162,7 +176,9 @@ export class HttpUpstream implements Upstream {
   #handshake(): Handshake {
     const verdict = this.#verdict;
     if (verdict === undefined) return 'auto';
-    return verdict.era === 'legacy' && performance.now() - verdict.at > LEGACY_VERDICT_MS ? 'auto' : verdict.era;
+    return verdict.era === 'legacy' && performance.now() - verdict.at > LEGACY_VERDICT_MS
+      ? 'auto'
+      : verdict.era;
   }
 
   #handshakeFailure(thrown: unknown, deadline: Deadline, status: number | undefined): ProxyError {
@@ -171,12 +187,24 @@ export class HttpUpstream implements Upstream {
       if (status >= 300 && status < 400) return this.#redirectError(status);
       if (status >= 400) return this.#statusError(status, 'connecting', 'not_sent');
     }
-    return failureOf(httpFailure ?? thrown, this.#failureContext(deadline, this.#limits.connectTimeoutMs, 'connecting'));
+    return failureOf(
+      httpFailure ?? thrown,
+      this.#failureContext(deadline, this.#limits.connectTimeoutMs, 'connecting'),
+    );
   }
 
-  async #exchange(session: Session, method: string, params: RawParams, context: RequestContext): Promise<RawResult> {
+  async #exchange(
+    session: Session,
+    method: string,
+    params: RawParams,
+    context: RequestContext,
+  ): Promise<RawResult> {
     const id = `p${this.#nextId++}`;
-    const body = requestText(id, method, withMeta(params, session.peer, context, { clientInfo: CLIENT_INFO, progressToken: id }));
+    const body = requestText(
+      id,
+      method,
+      withMeta(params, session.peer, context, { clientInfo: CLIENT_INFO, progressToken: id }),
+    );
     const deadline = openDeadline(context.signal, context.timeoutMs, context.maxMs);
     const http = await this.#http();
     let reply: HttpReply | undefined;
@@ -215,11 +243,14 @@ export class HttpUpstream implements Upstream {
     if (status >= 300 && status < 400) throw this.#redirectError(status);
     if (status === 404 && session.sessionId !== undefined) throw new SessionLost();
     const type = reply.header('content-type')?.split(';')[0]?.trim().toLowerCase();
-    if (status === 200 && type === 'text/event-stream') return this.#readStream(reply, id, session, context, deadline);
-    const message = type === 'application/json' ? readMessage(await reply.text(this.#limits.maxMessageBytes)) : undefined;
+    if (status === 200 && type === 'text/event-stream')
+      return this.#readStream(reply, id, session, context, deadline);
+    const message =
+      type === 'application/json' ? readMessage(await reply.text(this.#limits.maxMessageBytes)) : undefined;
     if (status === 400 && session.sessionId !== undefined && isAboutSession(message)) throw new SessionLost();
     if (message?.kind === 'result' && status === 200) return this.#own(message, id);
-    if (message?.kind === 'error') throw new UpstreamRejection(this.name, message.code, message.message, message.raw);
+    if (message?.kind === 'error')
+      throw new UpstreamRejection(this.name, message.code, message.message, message.raw);
     if (status !== 200) throw this.#statusError(status, 'the request', 'failed');
     throw new ProxyError(
       'upstream_invalid',
@@ -280,10 +311,14 @@ export class HttpUpstream implements Upstream {
 
   #own(message: Extract<InboundMessage, { kind: 'result' }>, id: string): RawResult {
     if (message.id !== id) {
-      throw new ProxyError('upstream_invalid', `Upstream '${this.name}' answered another request than the one sent.`, {
-        upstream: this.name,
-        outcome: 'unknown',
-      });
+      throw new ProxyError(
+        'upstream_invalid',
+        `Upstream '${this.name}' answered another request than the one sent.`,
+        {
+          upstream: this.name,
+          outcome: 'unknown',
+        },
+      );
     }
     return message.result;
   }
@@ -306,14 +341,19 @@ export class HttpUpstream implements Upstream {
     if (session.sessionId !== undefined) headers['mcp-session-id'] = session.sessionId;
     if (session.peer.era === 'modern') {
       headers['mcp-method'] = method;
-      if (params['name'] !== undefined) headers['mcp-name'] = encodeHeaderValue(JSON.parse(params['name']) as string);
+      if (params['name'] !== undefined)
+        headers['mcp-name'] = encodeHeaderValue(JSON.parse(params['name']) as string);
     }
     return headers;
   }
 
   /** Older peers learn of a cancellation by a notification; newer ones by the closed stream. */
   #tellCancelled(session: Session, id: string, context: RequestContext): void {
-    this.#post(session, context, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"${id}"}}`);
+    this.#post(
+      session,
+      context,
+      `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"${id}"}}`,
+    );
   }
 
   /** Sends something nobody waits for. */
@@ -324,7 +364,10 @@ export class HttpUpstream implements Upstream {
         http.send({
           method: 'POST',
           url: this.#target.url,
-          headers: { ...this.#headers(context), ...this.#protocolHeaders(session, 'notifications/cancelled', {}) },
+          headers: {
+            ...this.#headers(context),
+            ...this.#protocolHeaders(session, 'notifications/cancelled', {}),
+          },
           body,
           signal: deadline.signal,
         }),
@@ -350,7 +393,10 @@ export class HttpUpstream implements Upstream {
   async #end(session: Session): Promise<void> {
     const transport = session.client?.transport as { terminateSession?: () => Promise<void> } | undefined;
     if (session.sessionId !== undefined && transport?.terminateSession !== undefined) {
-      await Promise.race([transport.terminateSession().catch(() => undefined), new Promise((r) => setTimeout(r, 1_000).unref())]);
+      await Promise.race([
+        transport.terminateSession().catch(() => undefined),
+        new Promise((r) => setTimeout(r, 1_000).unref()),
+      ]);
     }
     await session.client?.close();
   }
@@ -360,11 +406,15 @@ export class HttpUpstream implements Upstream {
   }
 
   #statusError(status: number, doing: string, outcome: 'failed' | 'not_sent'): ProxyError {
-    return new ProxyError('upstream_error', `Upstream '${this.name}' answered ${doing} with HTTP ${status}.`, {
-      upstream: this.name,
-      outcome,
-      retryable: status === 429 || status >= 500,
-    });
+    return new ProxyError(
+      'upstream_error',
+      `Upstream '${this.name}' answered ${doing} with HTTP ${status}.`,
+      {
+        upstream: this.name,
+        outcome,
+        retryable: status === 429 || status >= 500,
+      },
+    );
   }
 
   #redirectError(status: number): ProxyError {
@@ -389,6 +439,7 @@ function isAboutSession(message: InboundMessage | undefined): boolean {
 }
 
 function innermost<T>(thrown: unknown, type: new (...args: never[]) => T): T | undefined {
-  for (let error: unknown = thrown; error instanceof Error; error = error.cause) if (error instanceof type) return error;
+  for (let error: unknown = thrown; error instanceof Error; error = error.cause)
+    if (error instanceof type) return error;
   return undefined;
 }

@@ -47,14 +47,19 @@ export async function listTools(
       const result = JSON.parse(raw) as { readonly [key: string]: unknown };
       const entries = result['tools'];
       if (!Array.isArray(entries)) {
-        throw new ProxyError('upstream_invalid', `Upstream '${upstream.name}' answered tools/list without a tools array.`, {
-          upstream: upstream.name,
-        });
+        throw new ProxyError(
+          'upstream_invalid',
+          `Upstream '${upstream.name}' answered tools/list without a tools array.`,
+          {
+            upstream: upstream.name,
+          },
+        );
       }
       for (const entry of entries) {
         const read = readTool(entry, position++);
         if (read.kind === 'dropped') dropped.push({ name: read.name, reason: read.reason });
-        else if (tools.has(read.tool.name)) dropped.push({ name: read.tool.name, reason: 'listed twice; the first counts' });
+        else if (tools.has(read.tool.name))
+          dropped.push({ name: read.tool.name, reason: 'listed twice; the first counts' });
         else tools.set(read.tool.name, read.tool);
       }
       if (head.ttlMs !== undefined) ttlMs = Math.min(ttlMs ?? head.ttlMs, head.ttlMs);

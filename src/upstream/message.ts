@@ -13,8 +13,18 @@ export type InboundMessage =
       readonly message: string;
       readonly raw: string;
     }
-  | { readonly kind: 'notification'; readonly method: string; readonly params: JsonObject; readonly parsed: JsonObject }
-  | { readonly kind: 'request'; readonly id: string | number; readonly method: string; readonly parsed: JsonObject }
+  | {
+      readonly kind: 'notification';
+      readonly method: string;
+      readonly params: JsonObject;
+      readonly parsed: JsonObject;
+    }
+  | {
+      readonly kind: 'request';
+      readonly id: string | number;
+      readonly method: string;
+      readonly parsed: JsonObject;
+    }
   | { readonly kind: 'invalid'; readonly reason: string };
 
 /** Reads one JSON-RPC 2.0 message; anything else is `invalid` with a reason, never an exception. */
@@ -25,7 +35,8 @@ export function readMessage(text: string): InboundMessage {
   } catch {
     return { kind: 'invalid', reason: 'not JSON' };
   }
-  if (!isJsonObject(parsed) || parsed['jsonrpc'] !== '2.0') return { kind: 'invalid', reason: 'not a JSON-RPC message' };
+  if (!isJsonObject(parsed) || parsed['jsonrpc'] !== '2.0')
+    return { kind: 'invalid', reason: 'not a JSON-RPC message' };
   const { id, method } = parsed;
   const isId = typeof id === 'string' || typeof id === 'number';
   if (typeof method === 'string') {
@@ -44,7 +55,8 @@ export function readMessage(text: string): InboundMessage {
     };
   }
   const result = parsed['result'];
-  if (!isId || !isJsonObject(result)) return { kind: 'invalid', reason: 'neither a result, an error nor a request' };
+  if (!isId || !isJsonObject(result))
+    return { kind: 'invalid', reason: 'neither a result, an error nor a request' };
   return { kind: 'result', id, result: { raw: rawAt(text, ['result']) ?? '{}', head: headOf(result) } };
 }
 

@@ -37,7 +37,11 @@ export async function shakeHands(
     protocolVersion: client.getNegotiatedProtocolVersion() ?? MODERN_VERSION,
     ...(instructions === undefined || instructions === '' ? {} : { instructions }),
   };
-  if (peer.era === 'modern' && options.onToolsChanged !== undefined && discovered?.capabilities.tools?.listChanged) {
+  if (
+    peer.era === 'modern' &&
+    options.onToolsChanged !== undefined &&
+    discovered?.capabilities.tools?.listChanged
+  ) {
     // Without this stream changes are noticed when the listing has aged; not worth failing for.
     client.listen({ toolsListChanged: true }).catch(() => undefined);
   }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { JsonObject, Tool, ToolAnnotations } from '../catalog/tool.ts';
+import type { Tool, ToolAnnotations } from '../catalog/tool.ts';
 import { isJsonObject } from '../base/json-value.ts';
 
 /** What became of one entry of a `tools/list` page. */
@@ -23,8 +23,8 @@ export function readTool(entry: unknown, position: number): ReadTool {
     name,
     ...(title === undefined ? {} : { title }),
     description: textOf(entry['description']) ?? '',
-    inputSchema: isJsonObject(entry['inputSchema']) ? (entry['inputSchema'] as JsonObject) : {},
-    ...(isJsonObject(entry['outputSchema']) ? { outputSchema: entry['outputSchema'] as JsonObject } : {}),
+    inputSchema: isJsonObject(entry['inputSchema']) ? entry['inputSchema'] : {},
+    ...(isJsonObject(entry['outputSchema']) ? { outputSchema: entry['outputSchema'] } : {}),
     annotations,
   };
   return { kind: 'tool', tool: { ...definition, digest: digestOf(definition) } };
@@ -50,7 +50,6 @@ export function digestOf(value: unknown): string {
 function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_key, inner: unknown) => {
     if (!isJsonObject(inner)) return inner;
-    // A plain object would give integer-like keys an order of their own and lose `__proto__`.
     return Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)));
   });
 }

@@ -10,7 +10,11 @@ const REFERENCE = /\$\{env:([^}]*)\}/g;
  * A missing variable is an error that names it (never a value), because a request with an empty credential would
  * be refused somewhere far away.
  */
-export function resolveReferences(text: string, env: Environment, where: { upstream: string; part: string }): string {
+export function resolveReferences(
+  text: string,
+  env: Environment,
+  where: { upstream: string; part: string },
+): string {
   return text.replaceAll(REFERENCE, (_whole, name: string) => {
     const value = env[name];
     if (value === undefined) {

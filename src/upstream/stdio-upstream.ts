@@ -13,7 +13,15 @@ import { failureOf } from './failure.ts';
 import type { InboundMessage } from './message.ts';
 import { readMessage, requestText } from './message.ts';
 import { shakeHands } from './peer-session.ts';
-import type { Era, Peer, RawParams, RawResult, RequestContext, Upstream, UpstreamEvents } from './upstream.ts';
+import type {
+  Era,
+  Peer,
+  RawParams,
+  RawResult,
+  RequestContext,
+  Upstream,
+  UpstreamEvents,
+} from './upstream.ts';
 
 const CLIENT_INFO = JSON.stringify(PRODUCT);
 
@@ -34,7 +42,11 @@ export class StdioUpstream implements Upstream {
   #era: Era = 'legacy';
   #isClosed = false;
 
-  constructor(name: string, spec: ChildSpec, parts: { readonly limits: Limits; readonly events: UpstreamEvents }) {
+  constructor(
+    name: string,
+    spec: ChildSpec,
+    parts: { readonly limits: Limits; readonly events: UpstreamEvents },
+  ) {
     this.name = name;
     this.#spec = spec;
     this.#limits = parts.limits;
@@ -59,7 +71,10 @@ export class StdioUpstream implements Upstream {
   #connect(): Promise<ChildConnection> {
     if (this.#isClosed) {
       return Promise.reject(
-        new ProxyError('upstream_closed', `Upstream '${this.name}' was closed.`, { upstream: this.name, outcome: 'not_sent' }),
+        new ProxyError('upstream_closed', `Upstream '${this.name}' was closed.`, {
+          upstream: this.name,
+          outcome: 'not_sent',
+        }),
       );
     }
     if (this.#connection !== undefined) return this.#connection;
@@ -83,7 +98,13 @@ export class StdioUpstream implements Upstream {
   }
 
   async #openAs(era: Era): Promise<ChildConnection> {
-    const connection = new ChildConnection(this.name, startChild(this.#spec), this.#spec.env, this.#limits, this.#events);
+    const connection = new ChildConnection(
+      this.name,
+      startChild(this.#spec),
+      this.#spec.env,
+      this.#limits,
+      this.#events,
+    );
     try {
       await connection.shakeHands(era);
     } catch (thrown) {
@@ -192,7 +213,11 @@ class ChildConnection {
   async request(method: string, params: RawParams, context: RequestContext): Promise<RawResult> {
     if (this.#ending !== undefined) throw this.#ending;
     const id = `p${this.#nextId++}`;
-    const text = requestText(id, method, withMeta(params, this.peer, context, { clientInfo: CLIENT_INFO, progressToken: id }));
+    const text = requestText(
+      id,
+      method,
+      withMeta(params, this.peer, context, { clientInfo: CLIENT_INFO, progressToken: id }),
+    );
     const deadline = openDeadline(context.signal, context.timeoutMs, context.maxMs);
     try {
       return await new Promise<RawResult>((resolve, reject) => {
@@ -286,8 +311,18 @@ class ChildConnection {
     } as Transport & { stderr: null; pid: number | null };
   }
 
-  #failureContext(deadline: ReturnType<typeof openDeadline>, timeoutMs: number, doing: string): Parameters<typeof failureOf>[1] {
-    return { upstream: this.#name, deadline, timeoutMs, doing, maxMessageBytes: this.#limits.maxMessageBytes };
+  #failureContext(
+    deadline: ReturnType<typeof openDeadline>,
+    timeoutMs: number,
+    doing: string,
+  ): Parameters<typeof failureOf>[1] {
+    return {
+      upstream: this.#name,
+      deadline,
+      timeoutMs,
+      doing,
+      maxMessageBytes: this.#limits.maxMessageBytes,
+    };
   }
 
   #spawnError(error: Error): ProxyError {
@@ -296,11 +331,15 @@ class ChildConnection {
     const why = isMissing
       ? `its command '${command}' was not found (looked in PATH=${process.env['PATH'] ?? ''}), or its working directory does not exist`
       : `its command '${command}' could not be started: ${messageOf(error)}`;
-    return new ProxyError(isMissing ? 'upstream_unresolved' : 'upstream_unreachable', `Upstream '${this.#name}': ${why}.`, {
-      upstream: this.#name,
-      outcome: 'not_sent',
-      cause: error,
-    });
+    return new ProxyError(
+      isMissing ? 'upstream_unresolved' : 'upstream_unreachable',
+      `Upstream '${this.#name}': ${why}.`,
+      {
+        upstream: this.#name,
+        outcome: 'not_sent',
+        cause: error,
+      },
+    );
   }
 
   #exitError(code: number | null, signal: NodeJS.Signals | null): ProxyError {
