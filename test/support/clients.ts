@@ -93,6 +93,15 @@ async function connect1(target: Target): Promise<TestClient> {
     target.kind === 'http'
       ? new StreamableHTTPClientTransport1(new URL(target.url), { requestInit: { headers: { ...target.headers } } })
       : new StdioClientTransport1(stdioParameters(target));
+  let agreed: string | undefined;
+  const tellTransport = 'setProtocolVersion' in transport ? transport.setProtocolVersion.bind(transport) : undefined;
+  // The 1.x client keeps the version to itself, but tells its transport.
+  Object.assign(transport, {
+    setProtocolVersion(version: string) {
+      agreed = version;
+      tellTransport?.(version);
+    },
+  });
   // The 1.x types were written without exact optional properties.
   await within('the 1.x client connects', client.connect(transport as never));
   whenDone(() => client.close());
@@ -109,7 +118,7 @@ async function connect1(target: Target): Promise<TestClient> {
       return result as unknown as CallResult;
     },
     instructions: () => client.getInstructions(),
-    protocolVersion: () => (transport as { protocolVersion?: string }).protocolVersion,
+    protocolVersion: () => agreed,
     close: () => client.close(),
   };
 }

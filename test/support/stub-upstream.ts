@@ -112,6 +112,8 @@ export type StubReply =
       /** Requests sent to the client before the result; the result waits for their answers (legacy only). */
       readonly asks?: readonly { readonly method: string; readonly params: Record<string, unknown> }[];
       readonly delayMs?: number;
+      /** Waits this long before each notification and before the result. */
+      readonly pauseMs?: number;
     }
   | { readonly kind: 'error'; readonly raw: string; readonly status?: number; readonly delayMs?: number }
   | StubHttpReply
@@ -528,7 +530,11 @@ class Stub implements StubUpstream {
         }
         response.writeHead(200, { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-cache' });
         if (reply.kind === 'result') {
-          for (const notification of reply.notifications ?? []) this.#writeEvent(response, notified(notification, request));
+          for (const notification of reply.notifications ?? []) {
+            if (reply.pauseMs !== undefined) await sleep(reply.pauseMs);
+            this.#writeEvent(response, notified(notification, request));
+          }
+          if (reply.pauseMs !== undefined) await sleep(reply.pauseMs);
           for (const ask of reply.asks ?? []) await this.#ask(response, ask);
         }
         this.#writeEvent(response, envelope);
