@@ -23,7 +23,7 @@ function viewOf(unavailable: readonly Unavailable[] = []): View {
       writeTools: [],
       reservedNames: RESERVED_NAMES,
     }),
-    index: { search: () => ({ matches: [], coverage: 0 }), close: () => undefined } as never,
+    index: { search: () => ({ matches: [], coverage: 0 }), close: () => undefined },
     unavailable,
     instructions: [],
     dropped: [],

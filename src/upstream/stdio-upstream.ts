@@ -194,11 +194,15 @@ class ChildConnection {
     const timeoutMs = this.#limits.connectTimeoutMs;
     const deadline = openDeadline(undefined, timeoutMs);
     try {
-      const { client, peer } = await shakeHands(this.#transport, era, {
-        signal: deadline.signal,
-        timeoutMs,
-        onToolsChanged: this.#events.onToolsChanged,
-      });
+      // A child may end before the SDK listens on its channel; whoever waits must hear of it all the same.
+      const { client, peer } = await Promise.race([
+        shakeHands(this.#transport, era, {
+          signal: deadline.signal,
+          timeoutMs,
+          onToolsChanged: this.#events.onToolsChanged,
+        }),
+        this.ended.then(() => Promise.reject(this.#ending ?? new Error('the child ended'))),
+      ]);
       this.#client = client;
       this.#peer = peer;
     } catch (thrown) {
