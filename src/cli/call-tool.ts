@@ -84,7 +84,7 @@ function checkedArguments(text: string): { readonly text: string } | { readonly 
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     return { wrong: `the arguments must be a JSON object such as '{"path": "notes.txt"}'.` };
   }
-  return { text };
+  return { text: text.trim() };
 }
 
 async function isConfirmed(question: string): Promise<boolean> {
