@@ -117,6 +117,7 @@ async function openRooms(config: Config, observer: Observer, env: ProxyOptions['
     pool: pool.get,
     limits,
     clock: systemClock,
+    observer,
     writeTools: config.writeTools,
     reservedNames: RESERVED_NAMES,
   });

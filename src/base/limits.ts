@@ -67,6 +67,12 @@ export const LIMITS = {
     unit: 'bytes',
     sentence: 'Largest input schema arguments are checked against; a larger one means forwarding unchecked.',
   },
+  validationMs: {
+    default: 100,
+    unit: 'ms',
+    sentence:
+      'Longest arguments are checked against a schema that may be slow; then the call is passed on unchecked.',
+  },
   drainMs: { default: 30_000, unit: 'ms', sentence: 'Longest shutdown waits for running requests.' },
 } as const satisfies Record<string, { default: number; unit: string; sentence: string }>;
 

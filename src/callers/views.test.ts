@@ -63,6 +63,7 @@ function viewsOf(upstreams: Readonly<Record<string, { auth: 'own' | 'forward'; l
     pool: () => Promise.resolve(pool),
     limits,
     clock: systemClock,
+    observer: silentObserver,
     writeTools: [],
     reservedNames: new Set(),
   });

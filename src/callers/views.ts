@@ -3,8 +3,10 @@ import { UpstreamAuthError } from '../base/errors.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Limits } from '../base/limits.ts';
 import { pause } from '../base/deadline.ts';
+import type { Observer } from '../base/observer.ts';
 import { buildCatalog } from '../catalog/catalog.ts';
 import type { Catalog } from '../catalog/catalog.ts';
+import { matchesPattern } from '../catalog/pattern.ts';
 import type { Roster, RosterEntry } from '../roster/roster.ts';
 import type { DocumentPool, ToolIndex } from '../search/tool-index.ts';
 import { listTools } from '../upstream/list-tools.ts';
@@ -22,6 +24,7 @@ export interface ViewsParts {
   readonly pool: () => Promise<DocumentPool>;
   readonly limits: Limits;
   readonly clock: Clock;
+  readonly observer: Observer;
   readonly writeTools: readonly string[];
   readonly reservedNames: ReadonlySet<string>;
 }
@@ -52,9 +55,12 @@ interface Composed {
 export class Views {
   readonly #parts: ViewsParts;
   readonly #composed: LRUCache<string, Composed>;
+  /** Patterns of `writeTools` not yet seen to match any tool of anybody, nor reported. */
+  readonly #unmatched: Set<string>;
 
   constructor(parts: ViewsParts) {
     this.#parts = parts;
+    this.#unmatched = new Set(parts.writeTools);
     this.#composed = new LRUCache({
       max: parts.limits.maxListings,
       // Whoever holds the old view searches it in this turn of the event loop or not at all.
@@ -215,6 +221,7 @@ export class Views {
       return [{ upstream, slug: entry.slug, trusted, tools: listing.tools }];
     });
     const catalog = buildCatalog(parts, { prefixed: asked.length > 1, writeTools, reservedNames });
+    this.#reportUnmatched(catalog, parts.length === asked.length);
     const index = pool.openView(
       catalog.tools.map(({ exposedName, upstream, tool }) => ({
         exposedName,
@@ -227,6 +234,19 @@ export class Views {
       })),
     );
     return { listings, catalog, index };
+  }
+
+  /** A pattern that protects nothing is a mistake somebody should hear of, once, when every upstream has listed. */
+  #reportUnmatched(catalog: Catalog, isComplete: boolean): void {
+    for (const pattern of this.#unmatched) {
+      const matches = catalog.tools.some(
+        ({ exposedName, tool }) => matchesPattern(pattern, tool.name) || matchesPattern(pattern, exposedName),
+      );
+      if (!matches && !isComplete) continue;
+      this.#unmatched.delete(pattern);
+      if (matches) continue;
+      this.#parts.observer({ kind: 'note', message: `writeTools: no tool matches the pattern '${pattern}'` });
+    }
   }
 }
 

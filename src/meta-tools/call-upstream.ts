@@ -5,6 +5,7 @@ import type { View } from '../callers/view.ts';
 import type { RawParams, RawResult, RequestContext } from '../upstream/upstream.ts';
 import type { ToolArguments } from './arguments.ts';
 import type { CallContext } from './call-context.ts';
+import { paramHeaders } from './param-headers.ts';
 
 /** How a call that was sent turned out. */
 export type Sent =
@@ -46,6 +47,7 @@ export async function callUpstream(
   const request: RequestContext = {
     scope,
     ...(isForward && caller.credential !== undefined ? { credential: caller.credential } : {}),
+    paramHeaders: paramHeaders(tool.tool.inputSchema, args),
     signal: context.signal,
     timeoutMs: limits.callTimeoutMs,
     maxMs: limits.maxCallMs,

@@ -1,6 +1,6 @@
 import type { ValidateFunction } from 'ajv';
 import type { MetaToolDefinition } from './definitions.ts';
-import { problemsOf } from './validator.ts';
+import { problemsOf } from './check-arguments.mjs';
 
 /** A meta-tool's own input, settled, or the words with which it is refused. */
 export type ReadInput =

@@ -8,7 +8,7 @@ import { decide } from './refusal.ts';
 import type { Decision } from './refusal.ts';
 import { createArgumentValidator } from './validator.ts';
 
-const validate = createArgumentValidator({ maxSchemaBytes: 10_000 });
+const validate = createArgumentValidator({ maxSchemaBytes: 10_000, validationMs: 200 });
 
 function tool(name: string, readOnlyHint: boolean): Tool {
   const inputSchema = { type: 'object', properties: { id: { type: 'integer' } }, required: ['id'] };

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { JsonObject, Tool } from '../catalog/tool.ts';
 import { createArgumentValidator } from './validator.ts';
 
-const validate = createArgumentValidator({ maxSchemaBytes: 10_000 });
+const validate = createArgumentValidator({ maxSchemaBytes: 10_000, validationMs: 200 });
 let serial = 0;
 
 function tool(inputSchema: JsonObject): Tool {
@@ -78,5 +78,31 @@ describe('argument validation', () => {
     expect(await problems(a, { a: 1 })).toBe('fits');
     expect(await problems(b, { a: 1 })).toEqual(['/b is required']);
     expect(await problems({ ...a, $id: ':// not a URI' }, {})).toEqual(['/a is required']);
+  });
+
+  it('is not held up by a schema that takes for ever, and goes on with the others', async () => {
+    const slow: JsonObject = { type: 'object', properties: { p: { type: 'string', pattern: '^(a+)+$' } } };
+    const levels = Array.from({ length: 26 }, (_, n) => [
+      `d${n}`,
+      { anyOf: [{ $ref: `#/$defs/d${n + 1}` }, { $ref: `#/$defs/d${n + 1}` }] },
+    ]);
+    const deep: JsonObject = {
+      $ref: '#/$defs/d0',
+      $defs: { ...Object.fromEntries(levels), d26: { required: ['never'] } },
+    };
+    const nested: JsonObject = {
+      $defs: { x: { anyOf: [{ $ref: '#/$defs/x' }, { $ref: '#/$defs/x' }] } },
+      $ref: '#/$defs/x',
+    };
+    const before = performance.eventLoopUtilization();
+    expect(await problems(slow, { p: `${'a'.repeat(40)}!` })).toBe('unchecked');
+    expect(await problems(deep, {})).toBe('unchecked');
+    expect(await problems(nested, {})).toBe('unchecked');
+    // While others' threads were stuck, this one was idle.
+    expect(performance.eventLoopUtilization(before).utilization).toBeLessThan(0.9);
+    const unique: JsonObject = { type: 'object', properties: { p: { type: 'array', uniqueItems: true } } };
+    expect(await problems(unique, { p: [1, 1] })).toEqual([
+      expect.stringContaining('/p must NOT have duplicate items'),
+    ]);
   });
 });

@@ -212,7 +212,11 @@ export class HttpUpstream implements Upstream {
       reply = await http.send({
         method: 'POST',
         url: this.#target.url,
-        headers: { ...this.#headers(context), ...this.#protocolHeaders(session, method, params) },
+        headers: {
+          ...this.#headers(context),
+          ...this.#protocolHeaders(session, method, params),
+          ...(session.peer.era === 'modern' ? context.paramHeaders : {}),
+        },
         body,
         signal: deadline.signal,
       });

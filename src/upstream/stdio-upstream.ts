@@ -39,6 +39,8 @@ export class StdioUpstream implements Upstream {
   readonly #limits: Limits;
   readonly #events: UpstreamEvents;
   #connection: Promise<ChildConnection> | undefined;
+  /** The child of that connection, also while it still shakes hands. */
+  #child: ChildConnection | undefined;
   #era: Era = 'legacy';
   #isClosed = false;
 
@@ -64,8 +66,7 @@ export class StdioUpstream implements Upstream {
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    const connection = await this.#connection?.catch(() => undefined);
-    await connection?.close();
+    await this.#child?.close();
   }
 
   #connect(): Promise<ChildConnection> {
@@ -91,7 +92,7 @@ export class StdioUpstream implements Upstream {
     try {
       return await this.#openAs(this.#era);
     } catch (thrown) {
-      if (!refusesOlderHandshake(thrown)) throw thrown;
+      if (this.#isClosed || !refusesOlderHandshake(thrown)) throw thrown;
       this.#era = 'modern';
       return this.#openAs('modern');
     }
@@ -105,13 +106,13 @@ export class StdioUpstream implements Upstream {
       this.#limits,
       this.#events,
     );
+    this.#child = connection;
     try {
       await connection.shakeHands(era);
     } catch (thrown) {
       await connection.close();
       throw thrown;
     }
-    if (this.#isClosed) await connection.close();
     this.#events.onState('ready');
     return connection;
   }

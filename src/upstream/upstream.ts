@@ -40,6 +40,8 @@ export interface RequestContext {
   readonly scope: string;
   /** The caller's `Authorization` header; only for forwarded upstreams. */
   readonly credential?: Secret;
+  /** `Mcp-Param-*` headers for a modern HTTP upstream, names in lower case. */
+  readonly paramHeaders?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
   /** Longest wait without a sign of life, in milliseconds; progress starts it again. */
   readonly timeoutMs: number;
