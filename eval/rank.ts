@@ -1,6 +1,6 @@
 import type { ToolIndex } from '../src/search/index.ts';
 import type { Measured } from '../src/search/measure.ts';
-import type { EvaluationSet, Question } from './set.ts';
+import type { EvaluationSet, Question } from './evaluation-set.ts';
 
 /** Asks every question of a set and notes where the right tools stood among the first ten. */
 export function measure(index: ToolIndex, { tools, questions }: EvaluationSet): readonly Measured[] {

@@ -1,14 +1,42 @@
 import { createDocumentPool } from '../src/search/index.ts';
-import { byLanguage } from '../src/search/measure.ts';
+import { byLanguage, type Measured } from '../src/search/measure.ts';
+import { optionsFrom } from './arguments.ts';
+import { withEarlierRanking } from './earlier-build.ts';
+import { OWN_SET, readSet, type EvaluationSet } from './evaluation-set.ts';
 import { measure } from './rank.ts';
-import { readSet } from './set.ts';
+import { differenceTable, scoreTable } from './tables.ts';
 
-for (const folder of process.argv.slice(2)) {
-  const set = readSet(folder);
-  const index = createDocumentPool().openView(set.tools);
-  const t = performance.now();
-  const rows = byLanguage(measure(index, set));
-  const us = ((performance.now() - t) * 1000) / set.questions.length;
-  for (const row of rows)
-    console.log(folder.split('/').at(-1), row.language, row.questions, Object.entries(row.scores).map(([k, v]) => `${k} ${v.mean.toFixed(3)}`).join(' '), us.toFixed(0), 'us');
+const USAGE = `npm run eval -- [--data FOLDER]… [--compare REF] [--json]
+
+  --data FOLDER   a folder with tools.jsonl and queries.jsonl; without it, our own set
+  --compare REF   the same questions under the ranking of an earlier commit, question by question
+  --json          one JSON line a set and language instead of tables`;
+
+await main(process.argv.slice(2));
+
+async function main(args: readonly string[]): Promise<void> {
+  const options = optionsFrom(args);
+  if (options === undefined) {
+    console.error(USAGE);
+    process.exitCode = 2;
+    return;
+  }
+  const folders = options.data.length > 0 ? options.data : [OWN_SET];
+  const now = folders.map((folder) => ({ folder, set: readSet(folder) })).map(({ folder, set }) => ({ folder, set, measured: lexical(set) }));
+  for (const { folder, measured } of now) {
+    const rows = byLanguage(measured);
+    if (options.json) for (const row of rows) console.log(JSON.stringify({ set: folder, ranking: 'words', ...row }));
+    else console.log(`\n${folder}, ranked by words\n${scoreTable(rows)}`);
+  }
+  if (options.compare === undefined) return;
+  await withEarlierRanking(options.compare, (earlierPool) => {
+    for (const { folder, set, measured } of now) {
+      const before = measure(earlierPool().openView(set.tools), set);
+      console.log(`\n${folder}, this ranking minus that of ${options.compare}\n${differenceTable(before, measured)}`);
+    }
+  });
+}
+
+function lexical(set: EvaluationSet): readonly Measured[] {
+  return measure(createDocumentPool().openView(set.tools), set);
 }

@@ -1,8 +1,15 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { JsonObject } from '../src/catalog/tool.ts';
 import type { IndexedTool } from '../src/search/index.ts';
+
+/** The project's folder, from the sources as from what is built of them in `dist-eval`. */
+export const PROJECT = projectFolder();
+
+/** Our own questions about invented tools. */
+export const OWN_SET = join(PROJECT, 'eval/set');
 
 export interface Question {
   readonly id: string;
@@ -15,6 +22,11 @@ export interface Question {
 export interface EvaluationSet {
   readonly tools: readonly IndexedTool[];
   readonly questions: readonly Question[];
+}
+
+function projectFolder(): string {
+  const here = fileURLToPath(new URL('.', import.meta.url));
+  return here.replace(/(?:[\\/]dist-eval)?[\\/]eval[\\/]$/, '');
 }
 
 interface ToolLine {
