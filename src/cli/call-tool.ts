@@ -54,7 +54,10 @@ async function argumentsText(given: string | undefined, output: Output): Promise
   if (given !== undefined && given !== '-') return given;
   if (given === undefined && !isPiped()) return '{}';
   // A pipe nobody closes would wait for ever in silence.
-  const hint = setTimeout(() => output.note("reading the arguments from stdin… (give '{}' to call without any)"), 1_000);
+  const hint = setTimeout(
+    () => output.note("reading the arguments from stdin… (give '{}' to call without any)"),
+    1_000,
+  );
   try {
     const text = await readAll(process.stdin);
     return text.trim() === '' ? '{}' : text;
@@ -79,7 +82,9 @@ function checkedArguments(text: string): { readonly text: string } | { readonly 
   } catch (error) {
     // Node's message quotes the text; the arguments stay out of it, the place does not.
     const place = /position \d+( \(line \d+ column \d+\))?/.exec((error as Error).message)?.[0];
-    return { wrong: `the arguments are not valid JSON${place === undefined ? '' : ` at ${place}`}; give an object such as '{"path": "notes.txt"}'.` };
+    return {
+      wrong: `the arguments are not valid JSON${place === undefined ? '' : ` at ${place}`}; give an object such as '{"path": "notes.txt"}'.`,
+    };
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     return { wrong: `the arguments must be a JSON object such as '{"path": "notes.txt"}'.` };
@@ -98,14 +103,19 @@ async function isConfirmed(question: string): Promise<boolean> {
 }
 
 async function printResult(raw: string, output: Output): Promise<number> {
-  const result = JSON.parse(raw) as { isError?: boolean; content?: readonly Block[]; structuredContent?: unknown };
+  const result = JSON.parse(raw) as {
+    isError?: boolean;
+    content?: readonly Block[];
+    structuredContent?: unknown;
+  };
   const code = result.isError === true ? EXIT.failed : EXIT.done;
   if (output.isJson) {
     await output.print(raw);
     return code;
   }
   const blocks = (result.content ?? []).map(blockText);
-  if (blocks.length === 0 && result.structuredContent !== undefined) blocks.push(JSON.stringify(result.structuredContent, null, 2));
+  if (blocks.length === 0 && result.structuredContent !== undefined)
+    blocks.push(JSON.stringify(result.structuredContent, null, 2));
   const text = blocks.join('\n');
   if (result.isError === true) output.error(printable(text));
   else await output.print(process.stdout.isTTY ? printable(text) : text);

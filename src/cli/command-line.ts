@@ -8,7 +8,11 @@ import { COMMANDS } from './command.ts';
 
 /** Flags that are no settings: they say how one run of a command behaves. */
 export const CLI_FLAGS = {
-  output: { short: 'o', shape: 'FORMAT', sentence: 'Print json (on stdout, nothing else there) or table (for people).' },
+  output: {
+    short: 'o',
+    shape: 'FORMAT',
+    sentence: 'Print json (on stdout, nothing else there) or table (for people).',
+  },
   json: { sentence: 'The same as -o json.' },
   quiet: { short: 'q', sentence: 'Print no notes and no progress, only results and errors.' },
   'no-input': { sentence: 'Never ask; what would have been asked is an error that names the flag to give.' },
@@ -22,7 +26,14 @@ export const CLI_FLAGS = {
 export type CliFlagName = keyof typeof CLI_FLAGS;
 
 /** Accepted by every command. */
-export const GLOBAL_FLAGS: readonly CliFlagName[] = ['output', 'json', 'quiet', 'no-input', 'help', 'version'];
+export const GLOBAL_FLAGS: readonly CliFlagName[] = [
+  'output',
+  'json',
+  'quiet',
+  'no-input',
+  'help',
+  'version',
+];
 
 /** What was typed, taken apart. Mistakes are collected, so that all are said at once. */
 export interface CommandLine {
@@ -35,7 +46,10 @@ export interface CommandLine {
 }
 
 const SETTING_OF_FLAG: ReadonlyMap<string, SettingName> = new Map(
-  SETTING_NAMES.filter((name) => placesOf(name).includes('flag')).map((name) => [flagOf(name).slice(2), name]),
+  SETTING_NAMES.filter((name) => placesOf(name).includes('flag')).map((name) => [
+    flagOf(name).slice(2),
+    name,
+  ]),
 );
 
 function isCliFlag(name: string): name is CliFlagName {
@@ -67,7 +81,7 @@ function withTwoDashes(argv: readonly string[]): string[] {
   const end = argv.indexOf('--');
   return argv.map((arg, index) => {
     if (end !== -1 && index >= end) return arg;
-    if (/^-o=/.test(arg)) return `--output${arg.slice(2)}`;
+    if (arg.startsWith('-o=')) return `--output${arg.slice(2)}`;
     return /^-[A-Za-z][A-Za-z0-9-]/.test(arg) ? `-${arg}` : arg;
   });
 }
@@ -105,7 +119,9 @@ export async function parseCommandLine(argv: readonly string[]): Promise<Command
         continue;
       }
       if (!token.inlineValue && /^--?[A-Za-z]/.test(value)) {
-        mistakes.push(`${flag} needs a value, but ${quoted(value)} follows; if that is the value, write ${flag}=${value}.`);
+        mistakes.push(
+          `${flag} needs a value, but ${quoted(value)} follows; if that is the value, write ${flag}=${value}.`,
+        );
         continue;
       }
     }
@@ -117,14 +133,19 @@ export async function parseCommandLine(argv: readonly string[]): Promise<Command
   }
 
   const [command, ...operands] = words;
-  if (command === 'help') return { command: operands[0], operands: [], settings, flags: flags.set('help', 'true'), mistakes };
+  if (command === 'help')
+    return { command: operands[0], operands: [], settings, flags: flags.set('help', 'true'), mistakes };
   if (command !== undefined && !Object.hasOwn(COMMANDS, command)) {
     // After an unknown flag its value would be taken for the command: that one mistake is enough.
-    if (!hasUnknownFlag) mistakes.push(`there is no command ${quoted(command)}.${await didYouMean(command, Object.keys(COMMANDS))}`);
+    if (!hasUnknownFlag)
+      mistakes.push(
+        `there is no command ${quoted(command)}.${await didYouMean(command, Object.keys(COMMANDS))}`,
+      );
     return { command, operands, settings, flags, mistakes };
   }
   mistakes.push(...mistakesInFlags(flags, command ?? 'serve'));
-  if (!flags.has('help') && !flags.has('version')) mistakes.push(...mistakesInOperands(operands, command ?? 'serve'));
+  if (!flags.has('help') && !flags.has('version'))
+    mistakes.push(...mistakesInOperands(operands, command ?? 'serve'));
   return { command, operands, settings, flags, mistakes };
 }
 
@@ -170,7 +191,8 @@ function mistakesInFlags(flags: ReadonlyMap<CliFlagName, string>, command: strin
       mistakes.push(`--limit: ${quoted(value)} is not a whole number from 1 to 25.`);
     }
   }
-  if (flags.has('json') && flags.get('output') === 'table') mistakes.push('--json and --output table contradict each other; give one.');
+  if (flags.has('json') && flags.get('output') === 'table')
+    mistakes.push('--json and --output table contradict each other; give one.');
   return mistakes;
 }
 
@@ -181,7 +203,11 @@ function mistakesInOperands(operands: readonly string[], name: string): string[]
   if (operands.length < min) return [`${name} needs ${called}: mcpproxy ${command.usage}`];
   if (operands.length > max) {
     const extra = quoted(operands[max] ?? '');
-    return [max === 0 ? `${name} takes no operands, but ${extra} was given.` : `${name} takes at most ${max} operands; ${extra} is one too many.`];
+    return [
+      max === 0
+        ? `${name} takes no operands, but ${extra} was given.`
+        : `${name} takes at most ${max} operands; ${extra} is one too many.`,
+    ];
   }
   return [];
 }

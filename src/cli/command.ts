@@ -18,7 +18,8 @@ export interface Command {
 export const COMMANDS: Readonly<Record<string, Command>> = {
   serve: {
     usage: 'serve',
-    sentence: 'Serve MCP over HTTP, or on stdin and stdout with --stdio. This is what happens without a command.',
+    sentence:
+      'Serve MCP over HTTP, or on stdin and stdout with --stdio. This is what happens without a command.',
     operands: { min: 0, max: 0, called: 'operands' },
     flags: [],
     needsConfig: true,
@@ -34,7 +35,8 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   },
   'search-tools': {
     usage: 'search-tools QUERY… [--limit N] [--no-schemas]',
-    sentence: 'Find tools by what they can do. Words make one query; several quoted phrases are a query each.',
+    sentence:
+      'Find tools by what they can do. Words make one query; several quoted phrases are a query each.',
     operands: { min: 1, max: Infinity, called: 'a query' },
     flags: ['limit', 'no-schemas'],
     needsConfig: true,
@@ -50,7 +52,8 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   },
   'call-tool': {
     usage: 'call-tool NAME [JSON | -] [--yes]',
-    sentence: 'Call a tool with a JSON object of arguments, also from stdin. One that may change anything asks first.',
+    sentence:
+      'Call a tool with a JSON object of arguments, also from stdin. One that may change anything asks first.',
     operands: { min: 1, max: 2, called: "a tool's name" },
     flags: ['yes'],
     needsConfig: true,
@@ -58,7 +61,8 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   },
   demo: {
     usage: 'demo',
-    sentence: 'Show it at work in front of real MCP servers; needs no configuration and leaves nothing behind.',
+    sentence:
+      'Show it at work in front of real MCP servers; needs no configuration and leaves nothing behind.',
     operands: { min: 0, max: 0, called: 'operands' },
     flags: [],
     needsConfig: false,

@@ -19,6 +19,7 @@ export function configOf(context: Context): Config {
 }
 
 export function loadedOf(context: Context): { readonly config: Config; readonly settings: Settings } {
-  if (context.loaded === undefined) throw new Error('a command that needs the configuration was run without it');
+  if (context.loaded === undefined)
+    throw new Error('a command that needs the configuration was run without it');
   return context.loaded;
 }

@@ -25,13 +25,17 @@ export async function receiptOf(
     const { structured } = await client.call('describe_tool', { names: names.slice(at, at + BATCH) });
     all.push(...(structured['tools'] as Definition[]));
   }
-  if (all.length !== names.length) throw new Error(`only ${all.length} of ${names.length} tools could be described.`);
+  if (all.length !== names.length)
+    throw new Error(`only ${all.length} of ${names.length} tools could be described.`);
   return { allTools: tokensOf(all), ourTools: tokensOf(shown), searches: Math.round(searchCharacters / 4) };
 }
 
 function tokensOf(definitions: readonly Definition[]): number {
   const characters = definitions
-    .map(({ name, description, inputSchema }) => JSON.stringify({ name, description, input_schema: inputSchema }).length)
+    .map(
+      ({ name, description, inputSchema }) =>
+        JSON.stringify({ name, description, input_schema: inputSchema }).length,
+    )
     .reduce((sum, length) => sum + length, 0);
   return Math.round(characters / 4);
 }

@@ -31,7 +31,13 @@ function server(
   const base = { name, origin: 'config', trusted: true, enabled: true, auth: 'own' } as const;
   const program = installedProgram(pack);
   if (program !== undefined) {
-    const transport = { kind: 'stdio', command: process.execPath, args: [program, ...args], env, cwd } as const;
+    const transport = {
+      kind: 'stdio',
+      command: process.execPath,
+      args: [program, ...args],
+      env,
+      cwd,
+    } as const;
     return { name, record: { ...base, transport } };
   }
   const fetchArgs = ['-y', `${pack}@${testedVersion(pack)}`];

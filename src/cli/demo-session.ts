@@ -42,19 +42,34 @@ export class DemoSession {
   }
 
   /** Calls one tool through the meta-tool; gives the text of its result. */
-  async call(metaTool: string, name: string, args: Record<string, unknown>, maxLines: number): Promise<string> {
+  async call(
+    metaTool: string,
+    name: string,
+    args: Record<string, unknown>,
+    maxLines: number,
+  ): Promise<string> {
     const { isError, text } = await this.#send(metaTool, name, args, maxLines);
     if (isError) throw new Error(`${name} was expected to succeed.`);
     return text;
   }
 
   /** A call that must not reach the tool. */
-  async refused(metaTool: string, name: string, args: Record<string, unknown>, maxLines: number): Promise<void> {
+  async refused(
+    metaTool: string,
+    name: string,
+    args: Record<string, unknown>,
+    maxLines: number,
+  ): Promise<void> {
     const { isError } = await this.#send(metaTool, name, args, maxLines);
     if (!isError) throw new Error(`${metaTool} was expected to refuse ${name}.`);
   }
 
-  async #send(metaTool: string, name: string, args: Record<string, unknown>, maxLines: number): Promise<Answer> {
+  async #send(
+    metaTool: string,
+    name: string,
+    args: Record<string, unknown>,
+    maxLines: number,
+  ): Promise<Answer> {
     await this.#say.sent(metaTool, { name, arguments: args });
     const answer = await this.#client.call(metaTool, { name, arguments: args });
     await this.#say.got(answer.text, maxLines);

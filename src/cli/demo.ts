@@ -17,7 +17,8 @@ import { untilStopped } from './stop-signal.ts';
 import { createTranscript } from './transcript.ts';
 import type { Transcript } from './transcript.ts';
 
-const NOTE = 'Harbour meeting, Tuesday: Ona repairs the north light before the storm season.\nBudget: 4,200 euros.\n';
+const NOTE =
+  'Harbour meeting, Tuesday: Ona repairs the north light before the storm season.\nBudget: 4,200 euros.\n';
 
 /** Fetching a server through npx takes its time; an installed one is there in a second or two. */
 const START_MS = 120_000;
@@ -38,7 +39,7 @@ export async function demo(context: Context): Promise<number> {
     return EXIT.failed;
   } finally {
     // The last opened is closed first; the folder goes when nobody writes to it any more.
-    for (const close of closers.reverse()) await close().catch(() => undefined);
+    for (const close of closers.toReversed()) await close().catch(() => undefined);
   }
 }
 
@@ -76,7 +77,9 @@ async function play(output: Output, folder: string, closers: (() => Promise<unkn
   closers.push(() => client.close());
   const session = new DemoSession(say, client);
   const shown = await client.listTools();
-  await say.step(`A client connects (MCP ${client.version}) and sees ${shown.length} tools instead of ${tools.length}`);
+  await say.step(
+    `A client connects (MCP ${client.version}) and sees ${shown.length} tools instead of ${tools.length}`,
+  );
   await say.line(shown.map((tool) => tool.name).join('  '));
 
   await say.step('The model is to note down what the meeting decided: it searches for both things at once');
@@ -85,15 +88,30 @@ async function play(output: Output, folder: string, closers: (() => Promise<unkn
   const reader = firstOf(found, 'read_text_file', 'read_file');
   const writer = firstOf(found, 'create_entities');
 
-  await say.step('It reads, then writes: separate tools, so a client can allow the one and ask before the other');
+  await say.step(
+    'It reads, then writes: separate tools, so a client can allow the one and ask before the other',
+  );
   const note = await session.call('call_read_tool', reader, { path: 'meeting.txt' }, 2);
-  const entity = { name: 'harbour meeting', entityType: 'meeting', observations: [note.split('\n')[0] ?? ''] };
+  const entity = {
+    name: 'harbour meeting',
+    entityType: 'meeting',
+    observations: [note.split('\n')[0] ?? ''],
+  };
   await session.call('call_write_tool', writer, { entities: [entity] }, 1);
 
   await say.step('Later it is asked about the meeting');
-  const asked = await session.search({ query: 'what did the knowledge graph remember', limit: 3, schemas: false });
+  const asked = await session.search({
+    query: 'what did the knowledge graph remember',
+    limit: 3,
+    schemas: false,
+  });
   const recaller = firstOf(asked, 'read_graph', 'search_nodes');
-  await session.call('call_read_tool', recaller, recaller.endsWith('search_nodes') ? { query: 'harbour' } : {}, 2);
+  await session.call(
+    'call_read_tool',
+    recaller,
+    recaller.endsWith('search_nodes') ? { query: 'harbour' } : {},
+    2,
+  );
 
   await say.step('What does not fit is refused before any server hears of it');
   await session.refused('call_read_tool', reader, { file: 'meeting.txt' }, 3);
@@ -104,7 +122,9 @@ async function play(output: Output, folder: string, closers: (() => Promise<unkn
   await say.step('The receipt: tokens of tool definitions the model was given (estimate: characters / 4)');
   await printReceipt(say, receipt, tools.length, shown.length);
   if (output.isJson) {
-    await output.print(JSON.stringify({ tools: tools.length, metaTools: shown.length, estimatedTokens: receipt }));
+    await output.print(
+      JSON.stringify({ tools: tools.length, metaTools: shown.length, estimatedTokens: receipt }),
+    );
   }
   return EXIT.done;
 }
@@ -117,8 +137,11 @@ async function printReceipt(say: Transcript, receipt: Receipt, tools: number, sh
     ['the search answers above', receipt.searches],
     ['saved', saved],
   ];
-  for (const [label, tokens] of rows) await say.line(`${label.padEnd(44)}${tokens.toLocaleString('en').padStart(7)}`);
-  await say.line(`That is ${Math.round((100 * saved) / receipt.allTools)} % with ${tools} tools; the proxy's own five do not grow with more.`);
+  for (const [label, tokens] of rows)
+    await say.line(`${label.padEnd(44)}${tokens.toLocaleString('en').padStart(7)}`);
+  await say.line(
+    `That is ${Math.round((100 * saved) / receipt.allTools)} % with ${tools} tools; the proxy's own five do not grow with more.`,
+  );
 }
 
 /** Defaults, whatever the person's own configuration says, on a free port, with more patience for a first fetch. */

@@ -23,7 +23,11 @@ export async function describeTool(context: Context): Promise<number> {
     const similar = (content['similar'] ?? {}) as Readonly<Record<string, readonly string[]>>;
     for (const name of unknown) {
       const near = similar[name] ?? [];
-      output.error(printable(`there is no tool ${name}.${near.length === 0 ? '' : ` Did you mean ${near.join(' or ')}?`}`));
+      output.error(
+        printable(
+          `there is no tool ${name}.${near.length === 0 ? '' : ` Did you mean ${near.join(' or ')}?`}`,
+        ),
+      );
     }
     return unknown.length > 0 ? EXIT.failed : EXIT.done;
   });

@@ -23,7 +23,8 @@ describe('the help', () => {
       expect(flat).toContain(usage);
       expect(flat).toContain(sentence);
     }
-    for (const code of ['0', '1', '2', '78', '130', '143']) expect(help).toMatch(new RegExp(`^  ${code} +\\w`, 'm'));
+    for (const code of ['0', '1', '2', '78', '130', '143'])
+      expect(help).toMatch(new RegExp(`^  ${code} +\\w`, 'm'));
     expect(flat).toContain(`${flagOf('maxBatchCalls')} is ${variableOf('maxBatchCalls')}`);
   });
 
@@ -38,7 +39,9 @@ describe('the help', () => {
 
 describe('the settings table', () => {
   it('is exactly this', () => {
-    expect(SETTING_NAMES.filter((name) => !(name in LIMITS)).map((name) => [flagOf(name), variableOf(name)])).toEqual([
+    expect(
+      SETTING_NAMES.filter((name) => !(name in LIMITS)).map((name) => [flagOf(name), variableOf(name)]),
+    ).toEqual([
       ['--listen', 'MCPPROXY_LISTEN'],
       ['--stdio', 'MCPPROXY_STDIO'],
       ['--config', 'MCPPROXY_CONFIG'],
@@ -74,13 +77,25 @@ describe('the settings table', () => {
 
 describe('the command line', () => {
   it('takes long flags with one dash or two, anywhere', async () => {
-    const printed = '-upstream https://gateway.example.com/mcp/all -model-dir ./model -embedder none -max-instructions 5 -search-schemas 2 -write-tools a,b* -max-batch-calls 0';
+    const printed =
+      '-upstream https://gateway.example.com/mcp/all -model-dir ./model -embedder none -max-instructions 5 -search-schemas 2 -write-tools a,b* -max-batch-calls 0';
     const one = await parseCommandLine(printed.split(' '));
     const two = await parseCommandLine(printed.replaceAll(/(^| )-/g, '$1--').split(' '));
     expect(one.mistakes).toEqual([]);
     expect(one).toEqual(two);
     expect(one.settings).toHaveLength(7);
-    const around = await parseCommandLine(['-o', 'json', 'search-tools', '-config', 'f.json', 'read', 'a', '--limit=3', 'file', '-q']);
+    const around = await parseCommandLine([
+      '-o',
+      'json',
+      'search-tools',
+      '-config',
+      'f.json',
+      'read',
+      'a',
+      '--limit=3',
+      'file',
+      '-q',
+    ]);
     expect(around).toMatchObject({
       command: 'search-tools',
       operands: ['read', 'a', 'file'],
@@ -98,7 +113,9 @@ describe('the command line', () => {
   });
 
   it('has a flag for every setting that may be one, and no flag twice', () => {
-    const flags = SETTING_NAMES.filter((name) => placesOf(name).includes('flag')).map((name) => flagOf(name).slice(2));
+    const flags = SETTING_NAMES.filter((name) => placesOf(name).includes('flag')).map((name) =>
+      flagOf(name).slice(2),
+    );
     const all = [...flags, ...Object.keys(CLI_FLAGS)];
     expect(new Set(all).size).toBe(all.length);
   });

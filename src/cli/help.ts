@@ -31,7 +31,10 @@ export function helpText(command: string | undefined, width: number, path: strin
     'Start with servers from a file:  mcpproxy --config mcpproxy.json --stdio',
     '',
     'Commands:',
-    ...rows(Object.values(COMMANDS).map((each) => [each.usage, each.sentence] as const), width),
+    ...rows(
+      Object.values(COMMANDS).map((each) => [each.usage, each.sentence] as const),
+      width,
+    ),
     '',
     'Flags (long ones take one dash or two, and may stand anywhere):',
     ...rows(GLOBAL_FLAGS.map(cliFlagRow), width),
@@ -49,7 +52,10 @@ export function helpText(command: string | undefined, width: number, path: strin
     `Configuration file, when --config names none: ${path}`,
     '',
     'Exit codes:',
-    ...rows(Object.values(EXIT_CODES).map(({ code, meaning }) => [String(code), meaning] as const), width),
+    ...rows(
+      Object.values(EXIT_CODES).map(({ code, meaning }) => [String(code), meaning] as const),
+      width,
+    ),
   ].join('\n');
 }
 
@@ -62,7 +68,10 @@ function isLimit(name: SettingName): boolean {
 function settingRow(name: SettingName): Row {
   const shape = settingShape(name);
   const places = placesOf(name).includes('file') ? '' : ' Not in the file itself.';
-  return [`${flagOf(name)}${shape === '' ? '' : ` ${shape}`}`, `${settingOf(name).sentence}${places} (${defaultText(name)})`];
+  return [
+    `${flagOf(name)}${shape === '' ? '' : ` ${shape}`}`,
+    `${settingOf(name).sentence}${places} (${defaultText(name)})`,
+  ];
 }
 
 /** `default 10`, `default empty`, `not set`. */
@@ -90,7 +99,10 @@ function rows(all: readonly Row[], width: number): string[] {
     const [first = '', ...rest] = lines;
     const start = `  ${left}`.padEnd(LEFT);
     // A long left side has a line of its own.
-    const head = start.length > LEFT || !start.endsWith(' ') ? [start, `${' '.repeat(LEFT)}${first}`] : [`${start}${first}`];
+    const head =
+      start.length > LEFT || !start.endsWith(' ')
+        ? [start, `${' '.repeat(LEFT)}${first}`]
+        : [`${start}${first}`];
     return [...head, ...rest.map((line) => `${' '.repeat(LEFT)}${line}`)];
   });
 }

@@ -12,7 +12,12 @@ export async function listTools(context: Context): Promise<number> {
     const { tools, dropped } = listed;
     if (output.isJson) await output.print(JSON.stringify(listed));
     else if (tools.length > 0) {
-      const rows = tools.map((tool) => [tool.name, tool.readOnly ? 'read' : 'write', tool.upstream, firstSentence(tool.description)]);
+      const rows = tools.map((tool) => [
+        tool.name,
+        tool.readOnly ? 'read' : 'write',
+        tool.upstream,
+        firstSentence(tool.description),
+      ]);
       await output.print(await tableText(output, ['TOOL', 'ACCESS', 'UPSTREAM', 'WHAT IT DOES'], rows));
     }
     for (const { upstream, name, reason } of dropped) {

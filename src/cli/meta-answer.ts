@@ -30,7 +30,9 @@ export async function askMetaTool(
 export function textOf(content: unknown): string {
   if (!Array.isArray(content)) return '';
   return content
-    .filter((block: { type?: unknown; text?: unknown }) => block.type === 'text' && typeof block.text === 'string')
+    .filter(
+      (block: { type?: unknown; text?: unknown }) => block.type === 'text' && typeof block.text === 'string',
+    )
     .map((block: { text: string }) => block.text)
     .join('\n');
 }

@@ -8,7 +8,10 @@ interface Match {
   readonly name: string;
   readonly description: string;
   readonly readOnly: boolean;
-  readonly inputSchema?: { readonly properties?: Readonly<Record<string, unknown>>; readonly required?: readonly string[] };
+  readonly inputSchema?: {
+    readonly properties?: Readonly<Record<string, unknown>>;
+    readonly required?: readonly string[];
+  };
 }
 
 /** Asks search_tools what a client's model would ask it. */
@@ -58,6 +61,8 @@ async function printMatches({ output }: Context, tools: readonly Match[]): Promi
 function argumentsOf({ inputSchema }: Match): string {
   if (inputSchema === undefined) return '';
   const required = inputSchema.required ?? [];
-  const names = Object.keys(inputSchema.properties ?? {}).map((name) => (required.includes(name) ? name : `${name}?`));
+  const names = Object.keys(inputSchema.properties ?? {}).map((name) =>
+    required.includes(name) ? name : `${name}?`,
+  );
   return ` (${names.join(', ')})`;
 }

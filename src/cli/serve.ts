@@ -25,7 +25,9 @@ export async function serve(context: Context): Promise<number> {
   try {
     if (config.stdio) {
       if (process.stdin.isTTY) {
-        context.output.note('mcpproxy: speaking MCP on stdin and stdout; a client starts this, not a person. Ctrl-C ends it.');
+        context.output.note(
+          'mcpproxy: speaking MCP on stdin and stdout; a client starts this, not a person. Ctrl-C ends it.',
+        );
       }
       await Promise.race([proxy.serveStdio(), stopped]);
     } else {
@@ -44,7 +46,9 @@ export async function serve(context: Context): Promise<number> {
  */
 export function openToStrangers(config: Config): string | undefined {
   if (config.stdio || isLoopbackHost(config.listen.host)) return undefined;
-  const own = config.upstreams.filter((upstream) => upstream.enabled && upstream.auth === 'own').map((upstream) => upstream.name);
+  const own = config.upstreams
+    .filter((upstream) => upstream.enabled && upstream.auth === 'own')
+    .map((upstream) => upstream.name);
   if (own.length === 0) return undefined;
   return (
     `listening on ${config.listen.host} would let anybody who can reach it call ${own.join(', ')} as you. ` +

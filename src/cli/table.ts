@@ -2,11 +2,16 @@ import type { Output } from './output.ts';
 import { printable } from './meta-answer.ts';
 
 /** A table for people, as wide as their terminal; the last column takes what the others leave. */
-export async function tableText(output: Output, head: readonly string[], rows: readonly (readonly string[])[]): Promise<string> {
+export async function tableText(
+  output: Output,
+  head: readonly string[],
+  rows: readonly (readonly string[])[],
+): Promise<string> {
   const { default: Table } = await import('cli-table3');
   const cells = rows.map((row) => row.map((cell) => printable(cell)));
   // No more than half the width for names, however long somebody made them.
-  const widest = (column: number): number => Math.max(...[head, ...cells].map((row) => (row[column] ?? '').length)) + 2;
+  const widest = (column: number): number =>
+    Math.max(...[head, ...cells].map((row) => (row[column] ?? '').length)) + 2;
   const first = Math.min(widest(0), Math.floor(output.width / 2));
   const middle = head.slice(1, -1).map((_title, index) => widest(index + 1));
   const last = Math.max(20, output.width - [first, ...middle].reduce((sum, width) => sum + width, 0));

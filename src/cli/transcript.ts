@@ -18,7 +18,8 @@ const DIM = '2';
 
 export function createTranscript(output: Output): Transcript {
   const width = Math.min(output.width, 110);
-  const style = (code: string, text: string): string => (output.hasColour ? `\u001b[${code}m${text}\u001b[0m` : text);
+  const style = (code: string, text: string): string =>
+    output.hasColour ? `\u001b[${code}m${text}\u001b[0m` : text;
   // With -o json the transcript is not the result, and stdout is the result's.
   const print = (text: string): Promise<void> => {
     if (!output.isJson) return output.print(text);

@@ -9,7 +9,10 @@ const SETTLE_MS = 30_000;
 const SILENCE_MS = 1_500;
 
 /** Runs `use` on a proxy whose upstreams have listed their tools or failed to; closes it whatever happens. */
-export async function withProxy(context: Context, use: (proxy: Proxy, signal: AbortSignal) => Promise<number>): Promise<number> {
+export async function withProxy(
+  context: Context,
+  use: (proxy: Proxy, signal: AbortSignal) => Promise<number>,
+): Promise<number> {
   const stop = new AbortController();
   const stopped = untilStopped().then((code) => {
     stop.abort();
@@ -18,7 +21,10 @@ export async function withProxy(context: Context, use: (proxy: Proxy, signal: Ab
   const { createProxy } = await import('../app.ts');
   // No observer: what concerns the answer is said with it.
   const proxy = await createProxy(configOf(context));
-  const notice = setTimeout(() => context.output.note('waiting for upstreams to list their tools…'), SILENCE_MS);
+  const notice = setTimeout(
+    () => context.output.note('waiting for upstreams to list their tools…'),
+    SILENCE_MS,
+  );
   const done = proxy.local.settled(SETTLE_MS).then(() => {
     clearTimeout(notice);
     return use(proxy, stop.signal);

@@ -34,7 +34,9 @@ async function said({ args = '', env = {}, file }: Omit<Wrong, 'says'>): Promise
   if (line.mistakes.length > 0) return [...line.mistakes];
   const loaded = await loadConfig({ flags: line.settings, env, cwd: dir, home: dir, platform: 'linux' });
   const problems = loaded.kind === 'invalid' ? loaded.problems : [];
-  return problems.map((problem) => formatProblem(problem).replaceAll(join(dir, 'config.json'), 'FILE').replaceAll(dir, 'DIR'));
+  return problems.map((problem) =>
+    formatProblem(problem).replaceAll(join(dir, 'config.json'), 'FILE').replaceAll(dir, 'DIR'),
+  );
 }
 
 const server = (entry: string): string => `{"mcpServers":{"files":${entry}}}`;
@@ -77,7 +79,9 @@ const WRONG: Readonly<Record<string, Wrong>> = {
   },
   'a flag followed by another instead of its value': {
     args: '--upstream --stdio',
-    says: ['--upstream needs a value, but "--stdio" follows; if that is the value, write --upstream=--stdio.'],
+    says: [
+      '--upstream needs a value, but "--stdio" follows; if that is the value, write --upstream=--stdio.',
+    ],
   },
   'a switch with a value it cannot have': {
     args: '--stdio=maybe',
@@ -145,35 +149,51 @@ const WRONG: Readonly<Record<string, Wrong>> = {
   },
   'a listen address without a port': {
     args: '--listen localhost',
-    says: ['--listen: "localhost" is not an address to listen on; write HOST:PORT, :PORT or [IPV6]:PORT, such as 127.0.0.1:8080.'],
+    says: [
+      '--listen: "localhost" is not an address to listen on; write HOST:PORT, :PORT or [IPV6]:PORT, such as 127.0.0.1:8080.',
+    ],
   },
   'a listen address with a port too large': {
     args: '--listen 127.0.0.1:70000',
-    says: ['--listen: "127.0.0.1:70000" has a port above 65535; write HOST:PORT, :PORT or [IPV6]:PORT, such as 127.0.0.1:8080.'],
+    says: [
+      '--listen: "127.0.0.1:70000" has a port above 65535; write HOST:PORT, :PORT or [IPV6]:PORT, such as 127.0.0.1:8080.',
+    ],
   },
   'a listen address with bare IPv6': {
     args: '--listen ::1:8080',
-    says: ['--listen: "::1:8080" needs its IPv6 address in brackets; write HOST:PORT, :PORT or [IPV6]:PORT, such as 127.0.0.1:8080.'],
+    says: [
+      '--listen: "::1:8080" needs its IPv6 address in brackets; write HOST:PORT, :PORT or [IPV6]:PORT, such as 127.0.0.1:8080.',
+    ],
   },
   'a listen address with a wrong host': {
     args: '--listen 127.0.0.300:80',
-    says: ['--listen: "127.0.0.300:80" has a host that is neither a name nor an address; write HOST:PORT, :PORT or [IPV6]:PORT, such as 127.0.0.1:8080.'],
+    says: [
+      '--listen: "127.0.0.300:80" has a host that is neither a name nor an address; write HOST:PORT, :PORT or [IPV6]:PORT, such as 127.0.0.1:8080.',
+    ],
   },
   'a listen address that is a URL': {
     args: '--listen http://127.0.0.1:8080',
-    says: ['--listen: "http://127.0.0.1:8080" is not an address to listen on; write HOST:PORT, :PORT or [IPV6]:PORT, such as 127.0.0.1:8080.'],
+    says: [
+      '--listen: "http://127.0.0.1:8080" is not an address to listen on; write HOST:PORT, :PORT or [IPV6]:PORT, such as 127.0.0.1:8080.',
+    ],
   },
   'an origin where a host name is wanted': {
     args: '--allowed-origins https://app.example.com',
-    says: ['--allowed-origins: "https://app.example.com" is not a host name; give it without scheme, port or path, which would be app.example.com.'],
+    says: [
+      '--allowed-origins: "https://app.example.com" is not a host name; give it without scheme, port or path, which would be app.example.com.',
+    ],
   },
   'a host with a port': {
     args: '--allowed-hosts mcp.example.com:443',
-    says: ['--allowed-hosts: "mcp.example.com:443" is not a host name; give it without scheme, port or path, which would be mcp.example.com.'],
+    says: [
+      '--allowed-hosts: "mcp.example.com:443" is not a host name; give it without scheme, port or path, which would be mcp.example.com.',
+    ],
   },
   'a pattern with a space': {
     args: '--write-tools=files* db*',
-    says: [`--write-tools: "files* db*" holds a space, which no tool's name does; separate names with commas.`],
+    says: [
+      `--write-tools: "files* db*" holds a space, which no tool's name does; separate names with commas.`,
+    ],
   },
   'a URL without a scheme': {
     args: '--upstream gateway.example.com/mcp',
@@ -181,7 +201,9 @@ const WRONG: Readonly<Record<string, Wrong>> = {
   },
   'a WebSocket URL': {
     args: '--upstream wss://gateway.example.com/mcp',
-    says: ['--upstream: the URL is a WebSocket URL (wss:), which MCP does not use; give the http(s) endpoint.'],
+    says: [
+      '--upstream: the URL is a WebSocket URL (wss:), which MCP does not use; give the http(s) endpoint.',
+    ],
   },
   'a URL of another scheme': {
     args: '--upstream ftp://gateway.example.com/mcp',
@@ -189,7 +211,9 @@ const WRONG: Readonly<Record<string, Wrong>> = {
   },
   'a URL with a password': {
     args: '--upstream https://me:secret@gateway.example.com/mcp',
-    says: ['--upstream: the URL holds a user name or password before its host; remove it, and give credentials as headers.'],
+    says: [
+      '--upstream: the URL holds a user name or password before its host; remove it, and give credentials as headers.',
+    ],
   },
   'a URL with an impossible port': {
     args: '--upstream https://gateway.example.com:99999/mcp',
@@ -197,11 +221,15 @@ const WRONG: Readonly<Record<string, Wrong>> = {
   },
   "callers' credentials over plain http": {
     args: '--upstream http://gateway.example.com/mcp',
-    says: ["--upstream: the upstream would get callers' credentials over plain http; give its https URL, or set insecureUpstream (--insecure-upstream) if the network between is yours."],
+    says: [
+      "--upstream: the upstream would get callers' credentials over plain http; give its https URL, or set insecureUpstream (--insecure-upstream) if the network between is yours.",
+    ],
   },
   'two upstreams as flags': {
     args: '--upstream https://a.example/mcp --upstream https://b.example/mcp',
-    says: ['--upstream: was given twice; give one, and write the others into mcpServers with "auth": "forward".'],
+    says: [
+      '--upstream: was given twice; give one, and write the others into mcpServers with "auth": "forward".',
+    ],
   },
   'a configuration file that is not there': {
     args: '--config DIR/none.json',
@@ -213,7 +241,9 @@ const WRONG: Readonly<Record<string, Wrong>> = {
   },
   'a variable that is no number': {
     env: { MCPPROXY_MAX_INSTRUCTIONS: 'lots' },
-    says: ['MCPPROXY_MAX_INSTRUCTIONS: "lots" is not a whole number: give 0 to 1000000 (characters), such as 10000.'],
+    says: [
+      'MCPPROXY_MAX_INSTRUCTIONS: "lots" is not a whole number: give 0 to 1000000 (characters), such as 10000.',
+    ],
   },
   'a variable that is neither true nor false': {
     env: { MCPPROXY_STDIO: 'perhaps' },
@@ -358,7 +388,9 @@ const WRONG: Readonly<Record<string, Wrong>> = {
   },
   'headers for a command': {
     file: server('{"command":"npx","headers":{"A":"b"}}'),
-    says: ['FILE:1:16: mcpServers.files has headers, but a command is sent none; give it what it needs as env.'],
+    says: [
+      'FILE:1:16: mcpServers.files has headers, but a command is sent none; give it what it needs as env.',
+    ],
   },
   'a header name with a space': {
     file: server('{"url":"https://a.example/mcp","headers":{"X Key":"b"}}'),
@@ -378,23 +410,33 @@ const WRONG: Readonly<Record<string, Wrong>> = {
   },
   'an SSE server': {
     file: server('{"type":"sse","url":"https://a.example/sse"}'),
-    says: ['FILE:1:32: mcpServers.files is an SSE server, which is not supported yet; if it also speaks streamable HTTP, give that url with "type": "http", otherwise set "disabled": true.'],
+    says: [
+      'FILE:1:32: mcpServers.files is an SSE server, which is not supported yet; if it also speaks streamable HTTP, give that url with "type": "http", otherwise set "disabled": true.',
+    ],
   },
   'an unknown auth': {
     file: server('{"url":"https://a.example/mcp","auth":"oauth"}'),
-    says: [`FILE:1:62: mcpServers.files.auth must be "own" (its configured headers) or "forward" (the caller's Authorization).`],
+    says: [
+      `FILE:1:62: mcpServers.files.auth must be "own" (its configured headers) or "forward" (the caller's Authorization).`,
+    ],
   },
   'a command that is forwarded to': {
     file: server('{"command":"npx","auth":"forward"}'),
-    says: [`FILE:1:16: mcpServers.files is a command with "auth": "forward"; only a server reached by url can be sent the caller's Authorization.`],
+    says: [
+      `FILE:1:16: mcpServers.files is a command with "auth": "forward"; only a server reached by url can be sent the caller's Authorization.`,
+    ],
   },
   'headers on a forwarded server': {
     file: server('{"url":"https://a.example/mcp","auth":"forward","headers":{"A":"b"}}'),
-    says: [`FILE:1:16: mcpServers.files has headers and "auth": "forward"; a forwarded server is sent the caller's Authorization and nothing else.`],
+    says: [
+      `FILE:1:16: mcpServers.files has headers and "auth": "forward"; a forwarded server is sent the caller's Authorization and nothing else.`,
+    ],
   },
   'a forwarded server over plain http': {
     file: server('{"url":"http://a.example/mcp","auth":"forward"}'),
-    says: ["FILE:1:16: mcpServers.files would get callers' credentials over plain http; give its https URL, or set insecureUpstream (--insecure-upstream) if the network between is yours."],
+    says: [
+      "FILE:1:16: mcpServers.files would get callers' credentials over plain http; give its https URL, or set insecureUpstream (--insecure-upstream) if the network between is yours.",
+    ],
   },
   'enabled and disabled at once': {
     file: server('{"command":"npx","enabled":true,"disabled":true}'),
@@ -438,7 +480,9 @@ test('values of env and headers, and URLs, are in no message', async () => {
   const secret = 's3cr3t-value';
   const files = [
     server(`{"command":"x","env":{"KEY":["${secret}"]},"headers":{"A":"${secret}"}}`),
-    server(`{"url":"ftp://user:${secret}@host/?key=${secret}","headers":{"X":{"a":"${secret}"},"Y":"${secret}\\n"}}`),
+    server(
+      `{"url":"ftp://user:${secret}@host/?key=${secret}","headers":{"X":{"a":"${secret}"},"Y":"${secret}\\n"}}`,
+    ),
     server(`{"url":"https://user:${secret}@host/${secret}"}`),
     server(`{"url":"http://remote/${secret}","auth":"forward","headers":{"Authorization":"${secret}"}}`),
     server(`{"url":"nonsense ${secret}"}`),

@@ -13,7 +13,11 @@ async function rootOf(text: string): Promise<JsonNode> {
 function shapeOf(node: JsonNode, text: string): unknown {
   switch (node.kind) {
     case 'object':
-      return node.members.map(({ key, keyStart, node: value }) => [key, text.slice(keyStart, keyStart + 1), shapeOf(value, text)]);
+      return node.members.map(({ key, keyStart, node: value }) => [
+        key,
+        text.slice(keyStart, keyStart + 1),
+        shapeOf(value, text),
+      ]);
     case 'array':
       return node.elements.map((element) => shapeOf(element, text));
     default:
@@ -24,12 +28,16 @@ function shapeOf(node: JsonNode, text: string): unknown {
 describe('JSON with its places', () => {
   it('gives the values JSON.parse gives, each at its very text', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.jsonValue({ maxDepth: 5 }), fc.integer({ min: 0, max: 3 }), async (value, indent) => {
-        const text = JSON.stringify(value, null, indent);
-        const root = await rootOf(text);
-        expect(plainValue(root)).toEqual(JSON.parse(text));
-        expect(text.slice(root.start, root.end)).toBe(text);
-      }),
+      fc.asyncProperty(
+        fc.jsonValue({ maxDepth: 5 }),
+        fc.integer({ min: 0, max: 3 }),
+        async (value, indent) => {
+          const text = JSON.stringify(value, null, indent);
+          const root = await rootOf(text);
+          expect(plainValue(root)).toEqual(JSON.parse(text));
+          expect(text.slice(root.start, root.end)).toBe(text);
+        },
+      ),
     );
   });
 

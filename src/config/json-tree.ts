@@ -69,7 +69,9 @@ function nodeAt(text: string, start: number, depth: number): JsonNode {
     default: {
       const end = endOfValue(text, start);
       const value = JSON.parse(text.slice(start, end)) as string | number | boolean | null;
-      return typeof value === 'string' ? { kind: 'string', value, start, end } : { kind: 'other', value, start, end };
+      return typeof value === 'string'
+        ? { kind: 'string', value, start, end }
+        : { kind: 'other', value, start, end };
     }
   }
 }
@@ -91,7 +93,10 @@ async function readWithComments(text: string): Promise<ReadTree> {
       return {
         mistakes: errors.map(({ error, offset }) => {
           const name = printParseErrorCode(error);
-          return { at: offset, message: SYNTAX[name as keyof typeof ParseErrorCode] ?? `not valid JSON (${name}).` };
+          return {
+            at: offset,
+            message: SYNTAX[name as keyof typeof ParseErrorCode] ?? `not valid JSON (${name}).`,
+          };
         }),
       };
     }
@@ -157,7 +162,11 @@ class TooDeep extends Error {}
 
 function tooDeep(error: unknown): ReadTree {
   if (!(error instanceof TooDeep || error instanceof RangeError)) throw error;
-  return { mistakes: [{ at: 0, message: `the file nests deeper than ${MAX_DEPTH} levels, which no configuration does.` }] };
+  return {
+    mistakes: [
+      { at: 0, message: `the file nests deeper than ${MAX_DEPTH} levels, which no configuration does.` },
+    ],
+  };
 }
 
 /** The value without its places, as `JSON.parse` would give it. */

@@ -24,7 +24,9 @@ export function isHostName(text: string): boolean {
   if (isIP(text) !== 0) return true;
   // All digits and dots but no address: 127.0.0.300 is a mistake, not a name.
   if (/^[\d.]+$/.test(text)) return false;
-  return /^(?=.{1,253}$)[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,62})(?:\.[A-Za-z0-9_][A-Za-z0-9_-]{0,62})*\.?$/.test(text);
+  return /^(?=.{1,253}$)[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,62})(?:\.[A-Za-z0-9_][A-Za-z0-9_-]{0,62})*\.?$/.test(
+    text,
+  );
 }
 
 /** Whether only this machine can be behind `host` (a URL's host name or a listen host). */

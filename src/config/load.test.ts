@@ -81,7 +81,9 @@ describe('the default configuration', () => {
     expect(at('linux', {}, '/home/ann')).toBe('/home/ann/.config/mcpproxy/config.json');
     expect(at('darwin', {}, '/Users/ann')).toBe('/Users/ann/.config/mcpproxy/config.json');
     expect(at('linux', { XDG_CONFIG_HOME: '/etc/xdg' }, '/home/ann')).toBe('/etc/xdg/mcpproxy/config.json');
-    expect(at('linux', { XDG_CONFIG_HOME: 'relative' }, '/home/ann')).toBe('/home/ann/.config/mcpproxy/config.json');
+    expect(at('linux', { XDG_CONFIG_HOME: 'relative' }, '/home/ann')).toBe(
+      '/home/ann/.config/mcpproxy/config.json',
+    );
     expect(at('win32', { APPDATA: 'C:\\Users\\ann\\AppData\\Roaming' }, 'C:\\Users\\ann')).toBe(
       'C:\\Users\\ann\\AppData\\Roaming\\mcpproxy\\config.json',
     );
@@ -96,7 +98,12 @@ describe('places', () => {
 
   it('beat each other in order: default, file, variable, flag', async () => {
     const { config } = await settled({ file, env, flags });
-    expect(config).toMatchObject({ maxBatchCalls: 1, maxInstructions: 2, searchSchemas: 3, limits: DEFAULT_LIMITS });
+    expect(config).toMatchObject({
+      maxBatchCalls: 1,
+      maxInstructions: 2,
+      searchSchemas: 3,
+      limits: DEFAULT_LIMITS,
+    });
   });
 
   it('lets the last of a flag given twice count', async () => {
@@ -115,19 +122,27 @@ describe('places', () => {
 
   it('reads lists with commas, switches in their usual words, and limits', async () => {
     const { config, settings } = await settled({
-      env: { MCPPROXY_WRITE_TOOLS: 'a*, b ,', MCPPROXY_STDIO: 'on', MCPPROXY_DRAIN_MS: '0', MCPPROXY_ALLOW_UNAUTHENTICATED: '1' },
+      env: {
+        MCPPROXY_WRITE_TOOLS: 'a*, b ,',
+        MCPPROXY_STDIO: 'on',
+        MCPPROXY_DRAIN_MS: '0',
+        MCPPROXY_ALLOW_UNAUTHENTICATED: '1',
+      },
     });
     expect(config).toMatchObject({ writeTools: ['a*', 'b'], stdio: true, limits: { drainMs: 0 } });
     expect(settings.allowUnauthenticated).toBe(true);
   });
 
   it('reads snake_case keys, comments, trailing commas and a byte order mark', async () => {
-    const { config } = await settled({ file: '\uFEFF// mine\n{ "max_batch_calls": 0, /* why */ "listen": ":9000", }' });
+    const { config } = await settled({
+      file: '\uFEFF// mine\n{ "max_batch_calls": 0, /* why */ "listen": ":9000", }',
+    });
     expect(config).toMatchObject({ maxBatchCalls: 0, listen: { host: '127.0.0.1', port: 9000 } });
   });
 
   it('reads the configuration as the brief prints it, and says what has no effect yet', async () => {
-    const file = '{\n  "check_server_repo": true,  // Enable repository detection (default: true)\n  "listen": ":8080",\n}';
+    const file =
+      '{\n  "check_server_repo": true,  // Enable repository detection (default: true)\n  "listen": ":8080",\n}';
     expect((await warningsOf({ file }))[0]).toBe(
       'FILE:2:3: "check_server_repo" has no effect yet: this build does not search registries.',
     );
@@ -154,12 +169,18 @@ describe('places', () => {
     expect(await of([{ name: 'embedder', text: 'packed' }])).toEqual([`--embedder: ${note}`]);
     expect(await of([{ name: 'modelDir', text: './model' }])).toEqual([`--model-dir: ${note}`]);
     expect(await of([{ name: 'embedder', text: 'none' }])).toEqual([]);
-    expect(await of([{ name: 'modelDir', text: './model' }, { name: 'embedder', text: 'none' }])).toEqual([]);
+    expect(
+      await of([
+        { name: 'modelDir', text: './model' },
+        { name: 'embedder', text: 'none' },
+      ]),
+    ).toEqual([]);
     expect((await settled({ flags: [{ name: 'embedder', text: 'packed' }] })).config.embedder).toBe('none');
   });
 
   it('reads listen addresses', async () => {
-    const of = async (text: string): Promise<unknown> => (await settled({ flags: [{ name: 'listen', text }] })).config.listen;
+    const of = async (text: string): Promise<unknown> =>
+      (await settled({ flags: [{ name: 'listen', text }] })).config.listen;
     expect(await of(':8080')).toEqual({ host: '127.0.0.1', port: 8080 });
     expect(await of('9000')).toEqual({ host: '127.0.0.1', port: 9000 });
     expect(await of('0.0.0.0:0')).toEqual({ host: '0.0.0.0', port: 0 });
@@ -170,7 +191,9 @@ describe('places', () => {
 
 describe('--upstream URL', () => {
   it('gives one forwarded upstream, named after its host', async () => {
-    const { config } = await settled({ flags: [{ name: 'upstream', text: 'https://gateway.example.com/mcp/all' }] });
+    const { config } = await settled({
+      flags: [{ name: 'upstream', text: 'https://gateway.example.com/mcp/all' }],
+    });
     expect(config.upstreams).toEqual([
       {
         name: 'gateway.example.com',
@@ -195,12 +218,19 @@ describe('--upstream URL', () => {
   });
 
   it('may be plain http on this machine, or anywhere with --insecure-upstream', async () => {
-    for (const url of ['http://localhost:1/mcp', 'http://127.0.0.9/mcp', 'http://[::1]:1/mcp', 'http://a.localhost/mcp']) {
+    for (const url of [
+      'http://localhost:1/mcp',
+      'http://127.0.0.9/mcp',
+      'http://[::1]:1/mcp',
+      'http://a.localhost/mcp',
+    ]) {
       expect((await load({ flags: [{ name: 'upstream', text: url }] })).kind).toBe('settled');
     }
     const remote: FlagValue = { name: 'upstream', text: 'http://gateway:8080/mcp' };
     expect((await load({ flags: [remote] })).kind).toBe('invalid');
-    expect((await load({ flags: [remote, { name: 'insecureUpstream', text: 'true' }] })).kind).toBe('settled');
+    expect((await load({ flags: [remote, { name: 'insecureUpstream', text: 'true' }] })).kind).toBe(
+      'settled',
+    );
   });
 });
 
@@ -208,8 +238,16 @@ describe('mcpServers as clients write them', () => {
   it('Claude Desktop, Claude Code, Cursor: an object of commands and urls', async () => {
     const file = {
       mcpServers: {
-        filesystem: { command: 'npx', args: ['-y', '@modelcontextprotocol/server-filesystem', '/tmp'], env: { A: 'b' } },
-        remote: { type: 'http', url: 'https://api.example.com/mcp', headers: { Authorization: 'Bearer ${env:TOKEN}' } },
+        filesystem: {
+          command: 'npx',
+          args: ['-y', '@modelcontextprotocol/server-filesystem', '/tmp'],
+          env: { A: 'b' },
+        },
+        remote: {
+          type: 'http',
+          url: 'https://api.example.com/mcp',
+          headers: { Authorization: 'Bearer ${env:TOKEN}' },
+        },
       },
     };
     expect(await transportsOf(file)).toEqual([
@@ -234,7 +272,9 @@ describe('mcpServers as clients write them', () => {
       inputs: [{ id: 'key', type: 'promptString' }],
       servers: { play: { type: 'stdio', command: 'npx', args: ['-y', 'p'], gallery: true, version: '1' } },
     };
-    expect(await transportsOf(file)).toEqual([{ name: 'play', kind: 'stdio', command: 'npx', args: ['-y', 'p'], env: {} }]);
+    expect(await transportsOf(file)).toEqual([
+      { name: 'play', kind: 'stdio', command: 'npx', args: ['-y', 'p'], env: {} },
+    ]);
   });
 
   it('Gemini CLI and Windsurf: httpUrl and serverUrl', async () => {
@@ -251,7 +291,9 @@ describe('mcpServers as clients write them', () => {
   });
 
   it('Cline, Roo Code: approvals and timeouts are theirs', async () => {
-    const file = { mcpServers: { a: { command: 'x', alwaysAllow: ['t'], autoApprove: [], timeout: 60, disabled: false } } };
+    const file = {
+      mcpServers: { a: { command: 'x', alwaysAllow: ['t'], autoApprove: [], timeout: 60, disabled: false } },
+    };
     expect(await transportsOf(file)).toEqual([{ name: 'a', kind: 'stdio', command: 'x', args: [], env: {} }]);
   });
 
@@ -264,8 +306,20 @@ describe('mcpServers as clients write them', () => {
   it('a list of named servers', async () => {
     const file = {
       mcpServers: [
-        { name: 'tide', protocol: 'stdio', command: 'npx', args: ['-y', 'tide'], working_dir: '/tmp', enabled: true },
-        { name: 'my moon', protocol: 'streamable-http', url: 'https://moon.example/mcp', created: '2026-01-01' },
+        {
+          name: 'tide',
+          protocol: 'stdio',
+          command: 'npx',
+          args: ['-y', 'tide'],
+          working_dir: '/tmp',
+          enabled: true,
+        },
+        {
+          name: 'my moon',
+          protocol: 'streamable-http',
+          url: 'https://moon.example/mcp',
+          created: '2026-01-01',
+        },
       ],
     };
     expect(await transportsOf(file)).toEqual([
@@ -275,9 +329,16 @@ describe('mcpServers as clients write them', () => {
   });
 
   it('numbers and booleans in env and args, exactly as the file spells them', async () => {
-    const file = '{"mcpServers":{"a":{"command":"x","args":[8080,true],"env":{"V":1.10,"ID":12345678901234567890,"B":false}}}}';
+    const file =
+      '{"mcpServers":{"a":{"command":"x","args":[8080,true],"env":{"V":1.10,"ID":12345678901234567890,"B":false}}}}';
     expect(await transportsOf(file)).toEqual([
-      { name: 'a', kind: 'stdio', command: 'x', args: ['8080', 'true'], env: { V: '1.10', ID: '12345678901234567890', B: 'false' } },
+      {
+        name: 'a',
+        kind: 'stdio',
+        command: 'x',
+        args: ['8080', 'true'],
+        env: { V: '1.10', ID: '12345678901234567890', B: 'false' },
+      },
     ]);
   });
 
@@ -296,12 +357,17 @@ describe('mcpServers as clients write them', () => {
   });
 
   it('keeps what a server is for, on one line', async () => {
-    const { config } = await settled({ file: { mcpServers: { a: { command: 'x', description: ' Tides\n and moons ' } } } });
+    const { config } = await settled({
+      file: { mcpServers: { a: { command: 'x', description: ' Tides\n and moons ' } } },
+    });
     expect(config.upstreams[0]?.description).toBe('Tides and moons');
   });
 
   it('lets a switched off server be as wrong as it likes', async () => {
-    const mcpServers = { old: { type: 'sse', url: 'https://a.example/sse', disabled: true }, b: { command: 'x' } };
+    const mcpServers = {
+      old: { type: 'sse', url: 'https://a.example/sse', disabled: true },
+      b: { command: 'x' },
+    };
     const { config, warnings } = await settled({ file: { mcpServers } });
     expect(config.upstreams.map(({ name }) => name)).toEqual(['b']);
     expect(warnings.map(({ message }) => message).join()).toContain('It is disabled, so it is left out.');
@@ -328,6 +394,9 @@ describe('mcpServers as clients write them', () => {
       { url: 'http://localhost:${env:PORT}/mcp' },
     ]);
     const warnings = await warningsOf({ file: { mcpServers } });
-    expect(warnings.map((warning) => /mcpServers\S+/.exec(warning)?.[0])).toEqual(['mcpServers.a.env.B', 'mcpServers.a.env.C']);
+    expect(warnings.map((warning) => /mcpServers\S+/.exec(warning)?.[0])).toEqual([
+      'mcpServers.a.env.B',
+      'mcpServers.a.env.C',
+    ]);
   });
 });

@@ -44,7 +44,11 @@ export type Loaded =
       /** The file that was read, or would have been had it existed. */
       readonly path: string;
     }
-  | { readonly kind: 'invalid'; readonly problems: readonly Problem[]; readonly warnings: readonly Problem[] };
+  | {
+      readonly kind: 'invalid';
+      readonly problems: readonly Problem[];
+      readonly warnings: readonly Problem[];
+    };
 
 /** What is known of a setting while places are joined: its value, and where that came from. */
 interface Given {
@@ -71,11 +75,17 @@ export async function loadConfig(input: LoadInput): Promise<Loaded> {
   const settings = settle(given, input.home);
   checkTogether(settings, given, findings);
   const options = { insecureUpstream: settings.insecureUpstream, home: input.home };
-  const found = file === undefined ? [] : members.filter(isServers).flatMap((member) => readServers(member, file, findings, options));
+  const found =
+    file === undefined
+      ? []
+      : members.filter(isServers).flatMap((member) => readServers(member, file, findings, options));
   const upstreams: UpstreamRecord[] = [];
   for (const { record, start } of found) {
     if (file !== undefined && takes(upstreams, record.name)) {
-      findings.problem(file.originAt(start), `a server named ${quoted(record.name)} was given before (letters' case does not count); rename one.`);
+      findings.problem(
+        file.originAt(start),
+        `a server named ${quoted(record.name)} was given before (letters' case does not count); rename one.`,
+      );
     } else upstreams.push(record);
   }
   const forwarded = readForwarded(settings, given.get('upstream'), upstreams, findings);
@@ -100,7 +110,10 @@ function readFlags(input: LoadInput, findings: Findings): Map<SettingName, Given
   for (const { name, text } of input.flags) {
     const origin: Origin = { kind: 'flag', flag: flagOf(name) };
     if (name === 'upstream' && given.has(name)) {
-      findings.problem(origin, 'was given twice; give one, and write the others into mcpServers with "auth": "forward".');
+      findings.problem(
+        origin,
+        'was given twice; give one, and write the others into mcpServers with "auth": "forward".',
+      );
     }
     keep(given, name, readSettingText(name, text), origin, input.cwd, findings);
   }
@@ -142,13 +155,18 @@ function pathOf(given: Given, home: string): string {
   return absolutePath(String(given.value), given.folder, home);
 }
 
-async function openFile(path: string, named: Given | undefined, findings: Findings): Promise<SourceFile | undefined> {
+async function openFile(
+  path: string,
+  named: Given | undefined,
+  findings: Findings,
+): Promise<SourceFile | undefined> {
   const source = await readSource(path);
   switch (source.kind) {
     case 'read':
       return source.file;
     case 'missing':
-      if (named !== undefined) findings.problem(named.origin, `there is no file ${path}; create it or name another.`);
+      if (named !== undefined)
+        findings.problem(named.origin, `there is no file ${path}; create it or name another.`);
       return undefined;
     case 'broken':
       for (const { origin, message } of source.problems) findings.problem(origin, message);
@@ -161,7 +179,10 @@ const SERVER_KEYS: ReadonlySet<string> = new Set(['mcpServers', 'mcp_servers', '
 
 /** Keys the program's documents print that no room reads yet, each with what to know. */
 const TO_COME: ReadonlyMap<string, string> = new Map(
-  ['checkServerRepo', 'check_server_repo'].map((key) => [key, 'has no effect yet: this build does not search registries.']),
+  ['checkServerRepo', 'check_server_repo'].map((key) => [
+    key,
+    'has no effect yet: this build does not search registries.',
+  ]),
 );
 
 /** Keys other programs put beside their servers. */
@@ -173,7 +194,10 @@ function isServers(member: JsonMember): boolean {
 
 function membersOf(file: SourceFile, findings: Findings): readonly JsonMember[] {
   if (file.root.kind === 'object') return file.root.members;
-  findings.problem(file.originAt(file.root.start), 'the configuration must be an object: { "mcpServers": { … } }.');
+  findings.problem(
+    file.originAt(file.root.start),
+    'the configuration must be an object: { "mcpServers": { … } }.',
+  );
   return [];
 }
 
@@ -182,7 +206,9 @@ function readFileSettings(
   members: readonly JsonMember[],
   findings: Findings,
 ): (readonly [SettingName, Given])[] {
-  const known = new Map(SETTING_NAMES.flatMap((name) => [[name, name] as const, [snakeCase(name), name] as const]));
+  const known = new Map(
+    SETTING_NAMES.flatMap((name) => [[name, name] as const, [snakeCase(name), name] as const]),
+  );
   const given = new Map<SettingName, Given>();
   const seen = new Map<string, string>();
   const folder = dirname(file.path);
@@ -193,7 +219,12 @@ function readFileSettings(
     const before = seen.get(name ?? key);
     seen.set(name ?? key, key);
     if (before !== undefined) {
-      findings.problem(origin, before === key ? `"${key}" is given twice; keep one.` : `"${key}" is the same setting as "${before}"; keep one.`);
+      findings.problem(
+        origin,
+        before === key
+          ? `"${key}" is given twice; keep one.`
+          : `"${key}" is the same setting as "${before}"; keep one.`,
+      );
     }
     if (isServers(member) || FOREIGN_KEYS.has(key)) continue;
     const toCome = TO_COME.get(key);
@@ -207,7 +238,10 @@ function readFileSettings(
       continue;
     }
     if (!placesOf(name).includes('file')) {
-      findings.problem(origin, `"${key}" cannot be set in the file it names; give ${flagOf(name)} or ${variableOf(name)}.`);
+      findings.problem(
+        origin,
+        `"${key}" cannot be set in the file it names; give ${flagOf(name)} or ${variableOf(name)}.`,
+      );
       continue;
     }
     const read = readSettingJson(name, plainValue(node));
@@ -243,7 +277,10 @@ function checkTogether(settings: Settings, given: ReadonlyMap<SettingName, Given
     // Said of the one somebody gave; the defaults fit each other.
     const name = given.has(inner) ? inner : outer;
     const origin = given.get(name)?.origin ?? { kind: 'default' };
-    findings.problem(origin, `${inner} (${settings[inner]}) may not be larger than ${outer} (${settings[outer]}).`);
+    findings.problem(
+      origin,
+      `${inner} (${settings[inner]}) may not be larger than ${outer} (${settings[outer]}).`,
+    );
   }
 }
 
@@ -278,9 +315,14 @@ function readForwarded(
   };
 }
 
-function noteWhatIsToCome(settings: Settings, given: ReadonlyMap<SettingName, Given>, findings: Findings): void {
+function noteWhatIsToCome(
+  settings: Settings,
+  given: ReadonlyMap<SettingName, Given>,
+  findings: Findings,
+): void {
   const embedder = given.get('embedder');
-  const asked = embedder === undefined ? given.get('modelDir') : settings.embedder === 'none' ? undefined : embedder;
+  const asked =
+    embedder === undefined ? given.get('modelDir') : settings.embedder === 'none' ? undefined : embedder;
   if (asked === undefined) return;
   findings.warning(asked.origin, 'this build searches by words only; the model is not used.');
 }
@@ -300,6 +342,8 @@ function configOf(settings: Settings, upstreams: readonly UpstreamRecord[]): Con
     // Only words search in this build; asking for more was answered with a warning.
     embedder: 'none',
     modelDir: settings.modelDir,
-    limits: Object.fromEntries(names.map((name) => [name, settings[name]])) as { [Name in LimitName]: number },
+    limits: Object.fromEntries(names.map((name) => [name, settings[name]])) as {
+      [Name in LimitName]: number;
+    },
   } satisfies Config & { limits: Limits };
 }

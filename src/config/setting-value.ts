@@ -15,7 +15,9 @@ export function readSettingText(name: SettingName, text: string): ReadValue {
     case 'switch':
       return readSwitch(text);
     case 'integer':
-      return /^[+-]?\d+$/.test(text.trim()) ? readInteger(name, kind, Number(text), text) : notInteger(name, kind, quoted(text));
+      return /^[+-]?\d+$/.test(text.trim())
+        ? readInteger(name, kind, Number(text), text)
+        : notInteger(name, kind, quoted(text));
     case 'text':
     case 'path':
       return text.trim() === '' ? empty(name) : { value: text.trim() };
@@ -38,7 +40,9 @@ export function readSettingJson(name: SettingName, value: unknown): ReadValue {
   const kind = settingOf(name).value;
   switch (kind.kind) {
     case 'switch':
-      return typeof value === 'boolean' ? { value } : { wrong: `must be true or false, not ${described(value)}.` };
+      return typeof value === 'boolean'
+        ? { value }
+        : { wrong: `must be true or false, not ${described(value)}.` };
     case 'integer':
       return typeof value === 'number' && Number.isInteger(value)
         ? readInteger(name, kind, value, String(value))
@@ -50,7 +54,9 @@ export function readSettingJson(name: SettingName, value: unknown): ReadValue {
     case 'list': {
       const parts = typeof value === 'string' ? [value] : value;
       if (!Array.isArray(parts) || !parts.every((part): part is string => typeof part === 'string')) {
-        return { wrong: `must be a list of texts, such as ["${settingOf(name).example.split(',').join('", "')}"].` };
+        return {
+          wrong: `must be a list of texts, such as ["${settingOf(name).example.split(',').join('", "')}"].`,
+        };
       }
       return readList(name, kind, parts);
     }
@@ -101,18 +107,27 @@ function empty(name: SettingName): ReadValue {
 function readAddress(name: SettingName, text: string): ReadValue {
   const address = readListenAddress(text);
   if (!('wrong' in address)) return { value: address };
-  return { wrong: `${quoted(text)} ${address.wrong}; write HOST:PORT, :PORT or [IPV6]:PORT, such as ${settingOf(name).example}.` };
+  return {
+    wrong: `${quoted(text)} ${address.wrong}; write HOST:PORT, :PORT or [IPV6]:PORT, such as ${settingOf(name).example}.`,
+  };
 }
 
-function readList(name: SettingName, kind: Extract<SettingKind, { kind: 'list' }>, parts: readonly string[]): ReadValue {
+function readList(
+  name: SettingName,
+  kind: Extract<SettingKind, { kind: 'list' }>,
+  parts: readonly string[],
+): ReadValue {
   for (const part of parts) {
     if (part.trim() === '') return { wrong: 'holds an empty entry; remove it.' };
     if (kind.of === 'pattern' && /\s/.test(part)) {
-      return { wrong: `${quoted(part)} holds a space, which no tool's name does; separate names with commas.` };
+      return {
+        wrong: `${quoted(part)} holds a space, which no tool's name does; separate names with commas.`,
+      };
     }
     if (kind.of === 'host' && !isHostName(part)) {
       const bare = hostIn(part);
-      const hint = bare === undefined ? `such as ${flagOf(name)} ${settingOf(name).example}` : `which would be ${bare}`;
+      const hint =
+        bare === undefined ? `such as ${flagOf(name)} ${settingOf(name).example}` : `which would be ${bare}`;
       return { wrong: `${quoted(part)} is not a host name; give it without scheme, port or path, ${hint}.` };
     }
   }

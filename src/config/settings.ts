@@ -38,7 +38,8 @@ const OWN = {
     value: { kind: 'address' },
     default: '127.0.0.1:8080',
     example: '127.0.0.1:8080',
-    sentence: 'Where to serve HTTP, at /mcp; without a host (:8080) only this machine can connect, 0.0.0.0:8080 opens it to the network.',
+    sentence:
+      'Where to serve HTTP, at /mcp; without a host (:8080) only this machine can connect, 0.0.0.0:8080 opens it to the network.',
   },
   stdio: {
     value: { kind: 'switch' },
@@ -63,7 +64,8 @@ const OWN = {
     value: { kind: 'list', of: 'pattern', shape: 'NAMES' },
     default: [],
     example: 'files__*,run_query',
-    sentence: 'Tools that count as writes whatever their upstream says, by own or exposed name; * stands for any characters.',
+    sentence:
+      'Tools that count as writes whatever their upstream says, by own or exposed name; * stands for any characters.',
   },
   maxBatchCalls: {
     value: { kind: 'integer', min: 0, max: 100, unit: 'calls' },
@@ -75,7 +77,8 @@ const OWN = {
     value: { kind: 'integer', min: 0, max: 1_000_000, unit: 'characters' },
     default: 10_000,
     example: '10000',
-    sentence: "Most characters of the upstreams' own instructions passed on; longer ones are cut, with a note saying so.",
+    sentence:
+      "Most characters of the upstreams' own instructions passed on; longer ones are cut, with a note saying so.",
   },
   searchSchemas: {
     value: { kind: 'integer', min: 0, max: 25, unit: 'matches' },
@@ -87,7 +90,8 @@ const OWN = {
     value: { kind: 'text', shape: 'NAME' },
     default: 'none',
     example: 'none',
-    sentence: "What searches by meaning beside words: none, packed or a model's name; this build has only none.",
+    sentence:
+      "What searches by meaning beside words: none, packed or a model's name; this build has only none.",
   },
   modelDir: {
     value: { kind: 'path', shape: 'DIR' },
@@ -117,16 +121,22 @@ const OWN = {
     value: { kind: 'switch' },
     default: false,
     example: 'true',
-    sentence: 'Allow serving upstreams that use your own credentials on a network address, to anybody who can reach it.',
+    sentence:
+      'Allow serving upstreams that use your own credentials on a network address, to anybody who can reach it.',
   },
 } as const satisfies Record<string, Setting>;
 
-function limitSettings(): { readonly [Name in LimitName]: Setting & { readonly value: { readonly kind: 'integer' } } } {
+function limitSettings(): {
+  readonly [Name in LimitName]: Setting & { readonly value: { readonly kind: 'integer' } };
+} {
   const rows = Object.entries(LIMITS).map(([name, limit]) => {
     const min = MAY_BE_ZERO.has(name as LimitName) ? 0 : 1;
     const max = limit.unit === 'ms' ? MAX_TIMER_MS : limit.unit === 'bytes' ? MAX_BYTES : MAX_COUNT;
     const value = { kind: 'integer', min, max, unit: limit.unit } as const;
-    return [name, { value, default: limit.default, example: String(limit.default), sentence: limit.sentence }];
+    return [
+      name,
+      { value, default: limit.default, example: String(limit.default), sentence: limit.sentence },
+    ];
   });
   // fromEntries forgets the keys, which are LIMITS' own.
   return Object.fromEntries(rows) as ReturnType<typeof limitSettings>;
@@ -178,7 +188,11 @@ export interface ListenAddress {
   readonly port: number;
 }
 
-type Absent<Name extends SettingName> = (typeof SETTINGS)[Name]['default'] extends undefined ? undefined : never;
+type Absent<Name extends SettingName> = (typeof SETTINGS)[Name]['default'] extends undefined
+  ? undefined
+  : never;
 
 /** The settled value of every setting. */
-export type Settings = { readonly [Name in SettingName]: ValueOf<(typeof SETTINGS)[Name]['value']> | Absent<Name> };
+export type Settings = {
+  readonly [Name in SettingName]: ValueOf<(typeof SETTINGS)[Name]['value']> | Absent<Name>;
+};

@@ -45,7 +45,8 @@ export async function readSource(path: string): Promise<ReadSource> {
         return broken(`cannot be read (${code ?? 'unknown reason'}).`);
     }
   }
-  if (bytes.length > MAX_FILE_BYTES) return broken(`is larger than ${MAX_FILE_BYTES} bytes, which no configuration is.`);
+  if (bytes.length > MAX_FILE_BYTES)
+    return broken(`is larger than ${MAX_FILE_BYTES} bytes, which no configuration is.`);
   if ((bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff)) {
     return broken('is written in UTF-16; save it as UTF-8.');
   }
@@ -53,12 +54,16 @@ export async function readSource(path: string): Promise<ReadSource> {
   const text = bytes.toString('utf8').replace(/^\uFEFF/, ' ');
   const originAt = (offset: number): Origin => ({ kind: 'file', path, ...placeOf(text, offset) });
   const tree = await readTree(text);
-  if ('root' in tree) return { kind: 'read', file: { path, root: tree.root, originAt, textOf: (node) => text.slice(node.start, node.end) } };
+  if ('root' in tree)
+    return {
+      kind: 'read',
+      file: { path, root: tree.root, originAt, textOf: (node) => text.slice(node.start, node.end) },
+    };
   return {
     kind: 'broken',
-    problems: firstOfEachLine(tree.mistakes.map(({ at, message }) => ({ at, ...placeOf(text, at), message }))).map(
-      ({ at, message }) => ({ origin: originAt(at), message }),
-    ),
+    problems: firstOfEachLine(
+      tree.mistakes.map(({ at, message }) => ({ at, ...placeOf(text, at), message })),
+    ).map(({ at, message }) => ({ origin: originAt(at), message })),
   };
 }
 

@@ -32,16 +32,18 @@ const KEY_OF = new Map<string, Key>(
 );
 
 /** Keys of other clients that only concern their own screens, approvals or records. */
-const OTHERS = new Set([
-  ...['alwaysAllow', 'autoApprove', 'autoapprove', 'trust', 'timeout', 'icon', 'title', 'gallery'],
-  ...['version', 'dev', 'created', 'updated', 'source', 'startup_timeout_sec', 'tool_timeout_sec', 'alwaysLoad'],
-]);
+const OTHERS = new Set(
+  'alwaysAllow alwaysLoad autoApprove autoapprove created dev gallery icon source startup_timeout_sec timeout title tool_timeout_sec trust updated version'.split(
+    ' ',
+  ),
+);
 
 /** Keys of other clients that change what an entry does there and do nothing here, which its author should know. */
-const WITHOUT_EFFECT = new Set([
-  ...['envFile', 'includeTools', 'excludeTools', 'enabledTools', 'disabledTools', 'enabled_tools', 'disabled_tools'],
-  ...['tools', 'oauth', 'authProviderType', 'sandboxEnabled', 'sandbox', 'quarantined', 'isolation'],
-]);
+const WITHOUT_EFFECT = new Set(
+  'authProviderType disabledTools disabled_tools enabledTools enabled_tools envFile excludeTools includeTools isolation oauth quarantined sandbox sandboxEnabled tools'.split(
+    ' ',
+  ),
+);
 
 export interface EntryOptions {
   readonly insecureUpstream: boolean;
@@ -65,7 +67,13 @@ export function readServers(
   const { key, node } = member;
   if (node.kind === 'object') {
     for (const entry of node.members) {
-      const reader = new EntryReader(entry.node, entry.keyStart, `${key}.${shown(entry.key)}`, file, findings);
+      const reader = new EntryReader(
+        entry.node,
+        entry.keyStart,
+        `${key}.${shown(entry.key)}`,
+        file,
+        findings,
+      );
       const record = reader.read(entry.key, options);
       if (record !== undefined) found.push({ record, file, start: entry.keyStart });
     }
@@ -76,7 +84,10 @@ export function readServers(
       if (record !== undefined) found.push({ record, file, start: entry.start });
     }
   } else {
-    findings.problem(file.originAt(node.start), `${key} must be an object of servers by name, or a list of them, not ${kindOf(node)}.`);
+    findings.problem(
+      file.originAt(node.start),
+      `${key} must be an object of servers by name, or a list of them, not ${kindOf(node)}.`,
+    );
   }
   return found;
 }
@@ -118,7 +129,12 @@ class EntryReader {
     for (const { at, message, hint } of this.#mistakes) {
       // An entry that is switched off stops nothing: its author may be leaving it out just because of this.
       if (isEnabled) this.#findings.problem(this.#file.originAt(at), message, hint);
-      else this.#findings.warning(this.#file.originAt(at), `${message} It is disabled, so it is left out.`, hint);
+      else
+        this.#findings.warning(
+          this.#file.originAt(at),
+          `${message} It is disabled, so it is left out.`,
+          hint,
+        );
     }
     return undefined;
   }
@@ -141,7 +157,10 @@ class EntryReader {
       }
       const before = this.#members.get(key);
       if (before !== undefined) {
-        const both = before.key === member.key ? `has "${member.key}" twice` : `has both "${before.key}" and "${member.key}"`;
+        const both =
+          before.key === member.key
+            ? `has "${member.key}" twice`
+            : `has both "${before.key}" and "${member.key}"`;
         this.#wrong(member.keyStart, `${both}; keep one.`);
       }
       this.#members.set(key, member);
@@ -156,10 +175,14 @@ class EntryReader {
       this.#findings.warning(origin, `${this.#path} has "${member.key}", which has no effect here.`);
       return;
     }
-    this.#findings.warning(origin, `${this.#path} has the unknown key ${quoted(member.key)}, which is ignored.`, {
-      word: member.key,
-      among: Object.keys(KEYS),
-    });
+    this.#findings.warning(
+      origin,
+      `${this.#path} has the unknown key ${quoted(member.key)}, which is ignored.`,
+      {
+        word: member.key,
+        among: Object.keys(KEYS),
+      },
+    );
   }
 
   #isEnabled(): boolean {
@@ -177,14 +200,14 @@ class EntryReader {
     if (member === undefined) return undefined;
     const { node } = member;
     if (node.kind === 'other' && typeof node.value === 'boolean') return node.value;
-    return this.#wrong(node.start, `must be true or false, not ${described(plainValue(node))}.`, `.${member.key}`);
+    return this.#wrong(
+      node.start,
+      `must be true or false, not ${described(plainValue(node))}.`,
+      `.${member.key}`,
+    );
   }
 
-  #record(
-    key: string | undefined,
-    enabled: boolean,
-    options: EntryOptions,
-  ): UpstreamRecord | undefined {
+  #record(key: string | undefined, enabled: boolean, options: EntryOptions): UpstreamRecord | undefined {
     const name = this.#name(key);
     const auth = this.#auth();
     const transport = this.#transport(options.home);
@@ -199,7 +222,12 @@ class EntryReader {
   #description(): string | undefined {
     const member = this.#members.get('description');
     // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
-    const text = member === undefined ? undefined : this.#text(member)?.replaceAll(/[\s\u0000-\u001f\u007f-\u009f]+/g, ' ').trim();
+    const text =
+      member === undefined
+        ? undefined
+        : this.#text(member)
+            ?.replaceAll(/[\s\u0000-\u001f\u007f-\u009f]+/g, ' ')
+            .trim();
     return text === '' ? undefined : text;
   }
 
@@ -215,7 +243,8 @@ class EntryReader {
     if (given.trim() === '') return this.#wrong(at, 'has an empty name.');
     if (given !== given.trim()) return this.#wrong(at, 'has a name with spaces around it; remove them.');
     // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
-    if (/[\u0000-\u001f\u007f-\u009f]/.test(given)) return this.#wrong(at, 'has a control character in its name.');
+    if (/[\u0000-\u001f\u007f-\u009f]/.test(given))
+      return this.#wrong(at, 'has a control character in its name.');
     if (given.length > 100) return this.#wrong(at, 'has a name longer than 100 characters.');
     return given;
   }
@@ -237,8 +266,10 @@ class EntryReader {
     if (command !== undefined && url !== undefined) {
       return this.#wrong(this.#start, `has both a command and a ${url.key}; keep the one that reaches it.`);
     }
-    if (type === 'http' && command !== undefined) return this.#wrong(this.#start, 'is of an HTTP type but has a command, not a url.');
-    if (type === 'stdio' && url !== undefined) return this.#wrong(this.#start, `is of type stdio but has a ${url.key}, not a command.`);
+    if (type === 'http' && command !== undefined)
+      return this.#wrong(this.#start, 'is of an HTTP type but has a command, not a url.');
+    if (type === 'stdio' && url !== undefined)
+      return this.#wrong(this.#start, `is of type stdio but has a ${url.key}, not a command.`);
     if (command !== undefined) return this.#stdio(command, home);
     if (url !== undefined) return this.#http(url);
     return this.#wrong(this.#start, 'has neither a command nor a url; give the one that reaches it.');
@@ -261,15 +292,22 @@ class EntryReader {
           'is an SSE server, which is not supported yet; if it also speaks streamable HTTP, give that url with "type": "http", otherwise set "disabled": true.',
         );
       default:
-        return this.#wrong(node.start, `must be "stdio" or "http", not ${described(plainValue(node))}.`, `.${member.key}`);
+        return this.#wrong(
+          node.start,
+          `must be "stdio" or "http", not ${described(plainValue(node))}.`,
+          `.${member.key}`,
+        );
     }
   }
 
   #stdio(command: JsonMember, home: string): UpstreamTransport | undefined {
     const text = this.#text(command);
-    if (text?.trim() === '') return this.#wrong(command.node.start, 'is empty; give the program to run.', '.command');
+    if (text?.trim() === '')
+      return this.#wrong(command.node.start, 'is empty; give the program to run.', '.command');
     const args = this.#args();
-    const env = this.#texts('env', (name) => (/^[^=]+$/.test(name) ? undefined : 'is no name a variable can have.'));
+    const env = this.#texts('env', (name) =>
+      /^[^=]+$/.test(name) ? undefined : 'is no name a variable can have.',
+    );
     const cwd = this.#members.get('cwd');
     const folder = cwd === undefined ? undefined : this.#text(cwd);
     if (this.#members.has('headers')) {
@@ -277,7 +315,9 @@ class EntryReader {
     }
     if (text === undefined || args === undefined || env === undefined) return undefined;
     const transport = { kind: 'stdio', command: text, args, env } as const;
-    return folder === undefined ? transport : { ...transport, cwd: absolutePath(folder, dirname(this.#file.path), home) };
+    return folder === undefined
+      ? transport
+      : { ...transport, cwd: absolutePath(folder, dirname(this.#file.path), home) };
   }
 
   #http(member: JsonMember): UpstreamTransport | undefined {
@@ -292,7 +332,9 @@ class EntryReader {
     }
     // RFC 9110 §5.1: a header's name is a token.
     const isName = (name: string): boolean => /^[!#$%&'*+.^_`|~\w-]+$/.test(name);
-    const headers = this.#texts('headers', (name) => (isName(name) ? undefined : 'is no name a header can have.'));
+    const headers = this.#texts('headers', (name) =>
+      isName(name) ? undefined : 'is no name a header can have.',
+    );
     if (url === undefined || headers === undefined) return undefined;
     this.#foreignReferences(member.node, `.${member.key}`);
     return { kind: 'http', url: url.trim(), headers };
@@ -300,11 +342,17 @@ class EntryReader {
 
   #checkForwarded(transport: UpstreamTransport, options: EntryOptions): void {
     if (transport.kind === 'stdio') {
-      this.#wrong(this.#start, 'is a command with "auth": "forward"; only a server reached by url can be sent the caller\'s Authorization.');
+      this.#wrong(
+        this.#start,
+        'is a command with "auth": "forward"; only a server reached by url can be sent the caller\'s Authorization.',
+      );
       return;
     }
     if (Object.keys(transport.headers).length > 0) {
-      this.#wrong(this.#start, 'has headers and "auth": "forward"; a forwarded server is sent the caller\'s Authorization and nothing else.');
+      this.#wrong(
+        this.#start,
+        'has headers and "auth": "forward"; a forwarded server is sent the caller\'s Authorization and nothing else.',
+      );
     }
     if (isPlainRemote(transport.url) && !options.insecureUpstream) this.#wrong(this.#start, PLAIN_FORWARD);
   }
@@ -321,7 +369,10 @@ class EntryReader {
   }
 
   /** `env` or `headers`: texts by name. */
-  #texts(key: 'env' | 'headers', mistakeInName: (name: string) => string | undefined): Record<string, string> | undefined {
+  #texts(
+    key: 'env' | 'headers',
+    mistakeInName: (name: string) => string | undefined,
+  ): Record<string, string> | undefined {
     const member = this.#members.get(key);
     if (member === undefined) return {};
     if (member.node.kind !== 'object') {
@@ -337,7 +388,8 @@ class EntryReader {
       }
       const text = this.#scalar(node, part);
       if (text === undefined) continue;
-      if (key === 'headers' && /[\r\n]/.test(text)) this.#wrong(node.start, 'holds a line break, which no header can.', part);
+      if (key === 'headers' && /[\r\n]/.test(text))
+        this.#wrong(node.start, 'holds a line break, which no header can.', part);
       this.#foreignReferences(node, part);
       texts.set(name, text);
     }
@@ -346,7 +398,11 @@ class EntryReader {
 
   #text(member: JsonMember): string | undefined {
     if (member.node.kind !== 'string') {
-      return this.#wrong(member.node.start, `must be text in quotes, not ${kindOf(member.node)}.`, `.${member.key}`);
+      return this.#wrong(
+        member.node.start,
+        `must be text in quotes, not ${kindOf(member.node)}.`,
+        `.${member.key}`,
+      );
     }
     return this.#scalar(member.node, `.${member.key}`);
   }
@@ -387,5 +443,8 @@ export const PLAIN_FORWARD =
   "would get callers' credentials over plain http; give its https URL, or set insecureUpstream (--insecure-upstream) if the network between is yours.";
 
 function isEmpty(node: JsonNode): boolean {
-  return (node.kind === 'object' && node.members.length === 0) || (node.kind === 'array' && node.elements.length === 0);
+  return (
+    (node.kind === 'object' && node.members.length === 0) ||
+    (node.kind === 'array' && node.elements.length === 0)
+  );
 }

@@ -15,8 +15,10 @@ export function mistakeInUrl(text: string): string | undefined {
   const filled = trimmed.replaceAll(REFERENCE, '1');
   const scheme = /^([A-Za-z][A-Za-z0-9+.-]*):\/\//.exec(filled)?.[1]?.toLowerCase();
   if (scheme === undefined) return 'has no https:// (or http://) in front; write the whole URL.';
-  if (scheme === 'ws' || scheme === 'wss') return `is a WebSocket URL (${scheme}:), which MCP does not use; give the http(s) endpoint.`;
-  if (scheme !== 'http' && scheme !== 'https') return `starts with ${scheme}:, but only https: and http: can be called.`;
+  if (scheme === 'ws' || scheme === 'wss')
+    return `is a WebSocket URL (${scheme}:), which MCP does not use; give the http(s) endpoint.`;
+  if (scheme !== 'http' && scheme !== 'https')
+    return `starts with ${scheme}:, but only https: and http: can be called.`;
   if (!URL.canParse(filled)) return 'is not valid; check its host and port.';
   const url = new URL(filled);
   if (url.username !== '' || url.password !== '') {

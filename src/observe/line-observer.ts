@@ -60,14 +60,18 @@ function lineOf(event: HouseEvent): Line {
       return upstreamLine(event);
     case 'listing': {
       const count = event.dropped.length;
-      const dropped = count === 0 ? '' : `; left out ${counted(count, 'tool')} that cannot be used: ${some(event.dropped)}`;
+      const dropped =
+        count === 0 ? '' : `; left out ${counted(count, 'tool')} that cannot be used: ${some(event.dropped)}`;
       return {
         level: count === 0 ? 'info' : 'warn',
         text: `${plain(event.upstream)}: ${counted(event.tools, 'tool')} in ${Math.round(event.ms)} ms${dropped}`,
       };
     }
     case 'listing_failed':
-      return { level: 'warn', text: `${plain(event.upstream)}: listing failed (${event.code}): ${plain(event.reason)}` };
+      return {
+        level: 'warn',
+        text: `${plain(event.upstream)}: listing failed (${event.code}): ${plain(event.reason)}`,
+      };
     case 'call': {
       const tool = event.tool === undefined ? '' : ` ${plain(event.tool)}`;
       const code = event.code === undefined ? '' : ` (${event.code})`;
@@ -78,10 +82,16 @@ function lineOf(event: HouseEvent): Line {
       };
     }
     case 'unvalidated':
-      return { level: 'info', text: `${plain(event.tool)}: arguments were not checked: ${plain(event.reason)}` };
+      return {
+        level: 'info',
+        text: `${plain(event.tool)}: arguments were not checked: ${plain(event.reason)}`,
+      };
     case 'bug': {
       // A stack has many lines; each is marked, so that no text in it can pass for a line of its own.
-      const lines = event.stack.split('\n').slice(0, 20).map((line) => `\n  | ${plain(line)}`);
+      const lines = event.stack
+        .split('\n')
+        .slice(0, 20)
+        .map((line) => `\n  | ${plain(line)}`);
       return { level: 'warn', text: `a bug, please report it:${lines.join('')}` };
     }
     case 'note':
@@ -118,6 +128,8 @@ function counted(count: number, noun: string): string {
 function plain(text: string): string {
   // C0, C1, line and paragraph separators, and the marks that turn the direction of writing.
   // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
-  const clean = text.replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]+/g, ' ').trim();
+  const clean = text
+    .replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]+/g, ' ')
+    .trim();
   return clean.length > MAX_TEXT ? `${clean.slice(0, MAX_TEXT - 1)}…` : clean;
 }

@@ -256,8 +256,10 @@ class ChildConnection {
     await stopChild(this.#child);
   }
 
+  /** Arguments travel as the client wrote them, which may be over several lines; a message here is one line. */
   #write(text: string): void {
-    this.#child.stdin.write(`${text}\n`);
+    const line = /[\r\n]/.test(text) ? text.replaceAll(/[\r\n]+/g, ' ') : text;
+    this.#child.stdin.write(`${line}\n`);
   }
 
   /** Our own replies and progress are taken here; everything else is the SDK's. Noise on stdout is passed over. */

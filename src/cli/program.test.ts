@@ -1,0 +1,285 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { startHttpProgram, startProgram, startStdioProgram } from '../../test/support/proxy.ts';
+import { isAlive, scriptStdio } from '../../test/support/stdio-upstream.ts';
+import { until } from '../../test/support/wait.ts';
+
+const TOOLS = [
+  {
+    definition: {
+      name: 'read_note',
+      description: 'Reads a note of the harbour master.',
+      inputSchema: { type: 'object', properties: { id: { type: 'integer' } }, required: ['id'] },
+      annotations: { readOnlyHint: true },
+    },
+    does: { kind: 'echo' },
+  },
+  {
+    definition: { name: 'save_note', description: 'Saves a note.', inputSchema: { type: 'object' } },
+    does: { kind: 'raw', raw: '{"content":[{"type":"text","text":"saved"}]}' },
+  },
+  {
+    definition: {
+      name: 'show_picture',
+      description: 'Shows a picture.',
+      inputSchema: { type: 'object' },
+      annotations: { readOnlyHint: true },
+    },
+    does: {
+      kind: 'raw',
+      raw: '{"content":[{"type":"text","text":"a \\u001b[31mred\\u001b[0m one"},{"type":"image","mimeType":"image/png","data":"AAAA"}]}',
+    },
+  },
+] as const;
+
+function harbour(): { readonly config: object; readonly child: ReturnType<typeof scriptStdio> } {
+  const child = scriptStdio({ tools: TOOLS });
+  return { config: { mcpServers: { harbour: { command: child.command, args: child.args } } }, child };
+}
+
+interface Ran {
+  readonly code: number | string;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+async function run(
+  args: readonly string[],
+  options: Parameters<typeof startProgram>[1] & { readonly stdin?: string } = {},
+): Promise<Ran> {
+  const running = await startProgram(args, options);
+  running.child.stdin?.end(options.stdin ?? '');
+  const code = await running.exited;
+  // 'exit' comes before the last of the output.
+  await until(
+    'the output has ended',
+    () => running.child.stdout?.readableEnded === true && running.child.stderr?.readableEnded === true,
+  );
+  return { code, stdout: running.stdout(), stderr: running.stderr() };
+}
+
+describe('exit codes', () => {
+  it('0 for the version and the help, which go to stdout', async () => {
+    expect(await run(['--version'])).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^mcp-toolsearch-proxy \d/),
+      stderr: '',
+    });
+    expect(await run(['-h'])).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('--max-batch-calls'),
+      stderr: '',
+    });
+    expect(await run(['call-tool', '-h'])).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('--yes'),
+    });
+  });
+
+  it('2 for a command line that was not understood', async () => {
+    expect(await run(['serach-tools', 'x'])).toEqual({
+      code: 2,
+      stdout: '',
+      stderr:
+        'mcpproxy: there is no command "serach-tools". Did you mean search-tools?\nmcpproxy -h lists every command and flag.\n',
+    });
+  });
+
+  it('78 for settings that cannot be used, all said at once', async () => {
+    const { code, stdout, stderr } = await run(['--listen', 'x', '--stdio'], {
+      env: { MCPPROXY_SEARCH_SCHEMAS: '99' },
+      config: { stido: true },
+    });
+    expect({ code, stdout }).toEqual({ code: 78, stdout: '' });
+    expect(stderr.split('\n').map((line) => line.split(': ')[1]?.split('/').at(-1))).toEqual(
+      expect.arrayContaining(['--listen', 'MCPPROXY_SEARCH_SCHEMAS', 'proxy.json:2:3']),
+    );
+  });
+
+  it("78 for an address that would let strangers use the operator's credentials, unless that is wanted", async () => {
+    const { config } = harbour();
+    const refused = await run(['--listen', '0.0.0.0:0'], { config });
+    expect(refused).toMatchObject({ code: 78, stdout: '' });
+    expect(refused.stderr).toContain('would let anybody who can reach it call harbour as you');
+    expect(refused.stderr).toContain('--allow-unauthenticated');
+    const wanted = await startProgram(['--listen', '0.0.0.0:0', '--allow-unauthenticated'], { config });
+    await until('it listens', () => wanted.stderr().includes('listening on'));
+  });
+
+  it('1 when what was asked for failed', async () => {
+    const config = { mcpServers: { gone: { command: process.execPath, args: ['-e', 'process.exit(3)'] } } };
+    const { code, stderr } = await run(['list-tools'], { config });
+    expect(stderr).toContain('the tools of gone are missing');
+    expect(code).toBe(1);
+  });
+});
+
+describe('commands', () => {
+  it('list, search and describe as JSON on stdout, and nothing else there', async () => {
+    const { config } = harbour();
+    const listed = await run(['list-tools', '-o', 'json'], { config });
+    expect(listed.code).toBe(0);
+    expect(JSON.parse(listed.stdout)).toMatchObject({
+      tools: [
+        { name: 'read_note', upstream: 'harbour', readOnly: true },
+        { name: 'save_note', readOnly: false },
+        { name: 'show_picture', readOnly: true },
+      ],
+    });
+    const found = await run(['search-tools', 'note', 'of', 'the', 'harbour', '--limit', '1', '--json'], {
+      config,
+    });
+    expect(JSON.parse(found.stdout)).toMatchObject({
+      tools: [{ name: 'read_note', inputSchema: { required: ['id'] } }],
+      total: 3,
+    });
+    const twice = await run(['search-tools', 'read a note', 'save', '-o=json', '-q', '--no-schemas'], {
+      config,
+    });
+    expect(JSON.parse(twice.stdout)).toMatchObject({
+      results: [{ query: 'read a note' }, { query: 'save' }],
+    });
+    expect(twice.stdout).not.toContain('inputSchema');
+    expect(twice.stderr).toBe('');
+    const described = await run(['describe-tool', 'save_note', 'saev_note', '-o', 'json'], { config });
+    expect(described.code).toBe(1);
+    expect(JSON.parse(described.stdout)).toMatchObject({
+      tools: [{ name: 'save_note' }],
+      unknown: ['saev_note'],
+    });
+    expect(described.stderr).toContain('there is no tool saev_note. Did you mean save_note');
+  });
+
+  it('show tables to people, without what a terminal would obey', async () => {
+    const { config } = harbour();
+    const { stdout, stderr } = await run(['search-tools', 'read a note'], { config });
+    expect(stdout).toMatch(
+      /^TOOL +ACCESS +WHAT IT DOES\nread_note \(id\) +read +Reads a note of the harbour master\.\n/,
+    );
+    expect(stderr).toContain('searched 3 tools');
+    // oxlint-disable-next-line no-control-regex -- escape characters are what is looked for
+    expect(stdout).not.toMatch(/\u001b/);
+  });
+
+  it('call a tool that reads, with arguments as an operand or piped in, integers unrounded', async () => {
+    const { config, child } = harbour();
+    const json = '{\n  "id": 12345678901234567890\n}\n';
+    expect(await run(['call-tool', 'read_note', json, '-o', 'json'], { config })).toMatchObject({ code: 0 });
+    expect(await run(['call-tool', 'read_note'], { config, stdin: json })).toMatchObject({ code: 0 });
+    expect(await run(['call-tool', 'read_note', '-'], { config, stdin: json })).toMatchObject({ code: 0 });
+    expect(child.callsOf('read_note')).toHaveLength(3);
+    for (const line of child.callsOf('read_note')) expect(line).toMatch(/"id": ?12345678901234567890/);
+  });
+
+  it('call a tool that writes only with a yes, and ask nobody off a terminal', async () => {
+    const { config, child } = harbour();
+    const refused = await run(['call-tool', 'save_note', '{}'], { config });
+    expect(refused).toMatchObject({ code: 1, stdout: '' });
+    expect(refused.stderr).toContain(
+      '"save_note" of "harbour" may change something, and there is nobody to ask; add --yes',
+    );
+    expect(child.callsOf('save_note')).toEqual([]);
+    expect(await run(['call-tool', 'save_note', '{}', '--yes'], { config })).toMatchObject({
+      code: 0,
+      stdout: 'saved\n',
+    });
+    expect(child.callsOf('save_note')).toHaveLength(1);
+  });
+
+  it('say what does not fit, before a server hears of it', async () => {
+    const { config, child } = harbour();
+    const notJson = await run(['call-tool', 'read_note', '{id: 5}'], { config });
+    expect(notJson).toMatchObject({ code: 2, stdout: '' });
+    expect(notJson.stderr).toMatch(/the arguments are not valid JSON at position 1/);
+    expect(await run(['call-tool', 'read_note', '[5]'], { config })).toMatchObject({ code: 2 });
+    const unfit = await run(['call-tool', 'read_note', '{"id":"five"}'], { config });
+    expect(unfit).toMatchObject({ code: 1, stdout: '' });
+    expect(unfit.stderr).toContain('/id');
+    const unknown = await run(['call-tool', 'raed_note', '{"id":5}'], { config });
+    expect(unknown).toMatchObject({ code: 1, stdout: '' });
+    expect(unknown.stderr).toContain('read_note');
+    expect(child.callsOf('read_note')).toEqual([]);
+  });
+
+  it('name content that is not text, and give it whole as JSON', async () => {
+    const { config } = harbour();
+    const shown = await run(['call-tool', 'show_picture'], { config });
+    expect(shown.stdout).toContain('[image image/png, 3 bytes; -o json prints it]');
+    const whole = await run(['call-tool', 'show_picture', '-o', 'json'], { config });
+    expect(JSON.parse(whole.stdout)).toMatchObject({
+      content: [{ type: 'text' }, { type: 'image', data: 'AAAA' }],
+    });
+  });
+
+  it('leave no process of an upstream behind', async () => {
+    const { config, child } = harbour();
+    await run(['list-tools', '-q'], { config });
+    expect(child.pids().length).toBeGreaterThan(0);
+    await child.allGone();
+  });
+});
+
+describe('serving', () => {
+  it.each(['SIGTERM', 'SIGINT'] as const)('ends on %s with 0, children first', async (signal) => {
+    const { config, child } = harbour();
+    const running = await startHttpProgram([], { config });
+    await until('the upstream runs', () => child.pids().length > 0);
+    expect(running.stderr()).toMatch(/^\d\d:\d\d:\d\d .*listening on http:\/\/127\.0\.0\.1:\d+\/mcp$/m);
+    running.child.kill(signal);
+    expect(await running.exited).toBe(0);
+    await child.allGone();
+    expect(running.stdout()).toBe('');
+  });
+
+  it('ends when its client goes, with nothing but the protocol on stdout', async () => {
+    const { config, child } = harbour();
+    const running = await startStdioProgram(
+      'legacy',
+      { ...config, colour: undefined },
+      { args: ['--embedder', 'packed'] },
+    );
+    await running.client.request('tools/list', {});
+    running.child.stdin?.end();
+    expect(await running.exited).toBe(0);
+    for (const line of running.stdout().split('\n').slice(0, -1))
+      expect(JSON.parse(line)).toMatchObject({ jsonrpc: '2.0' });
+    expect(running.stderr()).toContain('--embedder: this build searches by words only');
+    await child.allGone();
+  });
+});
+
+describe('the demo', () => {
+  it('tells a whole story in sixty lines and leaves nothing behind', async () => {
+    const before = demoProcesses();
+    const running = await startProgram(['demo']);
+    running.child.stdin?.end();
+    expect({ code: await running.exited, stderr: running.stderr() }).toEqual({ code: 0, stderr: '' });
+    const lines = running.stdout().trimEnd().split('\n');
+    expect(lines.length).toBeLessThanOrEqual(60);
+    const text = lines.join('\n');
+    expect(text).toContain('sees 5 tools instead of 36');
+    expect(text).toContain('← Harbour meeting, Tuesday');
+    expect(text).toContain('← - /path is required');
+    expect(text).toContain("← Not called: 'memory__create_entities' may change something");
+    expect(text).toMatch(/saved +[\d,]+\n/);
+    await until('its servers are gone', () => demoProcesses().every((pid) => before.includes(pid)));
+    expect(readdirSync('/tmp').filter((name) => name.startsWith('mcpproxy-demo-'))).toEqual([]);
+  });
+});
+
+/** Processes whose command line or folder belongs to a demo; none where there is no /proc. */
+function demoProcesses(): number[] {
+  if (!existsSync('/proc/self/cmdline')) return [];
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => {
+      try {
+        const line = readFileSync(join('/proc', String(pid), 'cmdline'), 'utf8');
+        return /server-(everything|filesystem|memory)/.test(line) && isAlive(pid);
+      } catch {
+        return false;
+      }
+    });
+}
