@@ -29,7 +29,7 @@ export async function callTool(context: Context): Promise<number> {
         output.error(`${claim}, and there is nobody to ask; add --yes to call it.`);
         return EXIT.failed;
       }
-      if (!(await isConfirmed(`${claim}. Call it?`))) {
+      if (!(await isConfirmed(`${claim}. Call it?`, signal))) {
         output.error('not called.');
         return EXIT.failed;
       }
@@ -92,14 +92,20 @@ function checkedArguments(text: string): { readonly text: string } | { readonly 
   return { text: text.trim() };
 }
 
-async function isConfirmed(question: string): Promise<boolean> {
-  const { createInterface } = await import('node:readline/promises');
+/** No answer (the terminal closed, or Ctrl-C) is a no. */
+async function isConfirmed(question: string, signal: AbortSignal): Promise<boolean> {
+  const { createInterface } = await import('node:readline');
   const prompt = createInterface({ input: process.stdin, output: process.stderr });
-  try {
-    return /^y(es)?$/i.test((await prompt.question(`${question} [y/N] `)).trim());
-  } finally {
-    prompt.close();
-  }
+  // While a line is read the terminal sends no signal for Ctrl-C; what waits for one is told here.
+  prompt.on('SIGINT', () => process.emit('SIGINT'));
+  signal.addEventListener('abort', () => prompt.close(), { once: true });
+  return new Promise((resolve) => {
+    prompt.once('close', () => resolve(false));
+    prompt.question(`${question} [y/N] `, (answer) => {
+      resolve(/^y(es)?$/i.test(answer.trim()));
+      prompt.close();
+    });
+  });
 }
 
 async function printResult(raw: string, output: Output): Promise<number> {

@@ -1,11 +1,11 @@
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import type { UpstreamRecord } from '../roster/record.ts';
+import type { Config } from '../config/config.ts';
 
 /** A real MCP server of the demo, and how it is started here. */
 export interface DemoServer {
   readonly name: string;
-  readonly record: UpstreamRecord;
+  readonly record: Config['upstreams'][number];
   /** The command that would fetch it, when it is not installed beside us. */
   readonly fetchedBy?: string;
 }

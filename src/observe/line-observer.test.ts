@@ -71,6 +71,34 @@ describe('lines for people', () => {
     expect(linesOf(events, 'silent')).toEqual([]);
   });
 
+  it('say what is wrong with an upstream once, until it is well again or something else is wrong', () => {
+    const exited = { kind: 'upstream', upstream: 'a', state: 'exited', reason: 'exit code 3' } as const;
+    const failed = {
+      kind: 'listing_failed',
+      upstream: 'a',
+      code: 'upstream_exited',
+      reason: 'exit code 3',
+    } as const;
+    const ready = { kind: 'upstream', upstream: 'a', state: 'ready' } as const;
+    expect(
+      linesOf([
+        exited,
+        failed,
+        exited,
+        { ...exited, upstream: 'b' },
+        ready,
+        exited,
+        { ...exited, reason: 'other' },
+      ]),
+    ).toEqual([
+      'a: exited: exit code 3',
+      'b: exited: exit code 3',
+      'a: ready',
+      'a: exited: exit code 3',
+      'a: exited: other',
+    ]);
+  });
+
   it('are dropped and counted while nobody reads them', () => {
     const written: string[] = [];
     const stream = { writableLength: 10_000_000, write: (text: string) => written.push(text) > 0 };

@@ -31,9 +31,11 @@ const MAX_WAITING = 262_144;
 export function createLineObserver(stream: LineStream, options: LineObserverOptions): Observer {
   const limit = RANK[options.level];
   let dropped = 0;
+  // What was last said to be wrong with an upstream: one that is tried again and again would say it again and again.
+  const said = new Map<string, string>();
   return (event) => {
     const { level, text } = lineOf(event);
-    if (RANK[level] > limit) return;
+    if (RANK[level] > limit || isRepeated(event, said)) return;
     if ((stream.writableLength ?? 0) > MAX_WAITING) {
       dropped++;
       return;
@@ -43,6 +45,20 @@ export function createLineObserver(stream: LineStream, options: LineObserverOpti
     dropped = 0;
     stream.write(`${stamp}${text}\n`);
   };
+}
+
+/** Whether the event only says again what is wrong with its upstream; keeps `said` up to date. */
+function isRepeated(event: HouseEvent, said: Map<string, string>): boolean {
+  if (event.kind !== 'upstream' && event.kind !== 'listing' && event.kind !== 'listing_failed') return false;
+  if (event.kind === 'listing' || (event.kind === 'upstream' && event.state === 'ready')) {
+    said.delete(event.upstream);
+    return false;
+  }
+  const { reason } = event;
+  if (reason === undefined) return false;
+  if (said.get(event.upstream) === reason) return true;
+  said.set(event.upstream, reason);
+  return false;
 }
 
 interface Line {
