@@ -27,7 +27,7 @@ export async function askMetaTool(
 }
 
 /** The text blocks of a result's content. */
-export function textOf(content: unknown): string {
+function textOf(content: unknown): string {
   if (!Array.isArray(content)) return '';
   return content
     .filter(
@@ -48,6 +48,5 @@ export function noteUnavailable(output: Output, unavailable: unknown): boolean {
 
 /** Text of others on a terminal: nothing a terminal would obey; line breaks stay. */
 export function printable(text: string): string {
-  // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
-  return text.replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, '');
+  return text.replaceAll(/(?![\t\n])[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu, '');
 }

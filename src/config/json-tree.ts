@@ -15,7 +15,7 @@ export interface JsonMember {
   readonly node: JsonNode;
 }
 
-export interface SyntaxMistake {
+interface SyntaxMistake {
   readonly at: number;
   readonly message: string;
 }

@@ -2,7 +2,7 @@
  * The candidates a misspelt word was most likely meant to be, nearest first, at most three. Letters' case and the
  * separators `-` and `_` do not count, and a longer name that starts with the word (`batch`: `batch-size`) is near.
  */
-export async function nearest(word: string, candidates: readonly string[]): Promise<string[]> {
+async function nearest(word: string, candidates: readonly string[]): Promise<string[]> {
   // Only a mistake needs the library, and start-up is counted in milliseconds.
   const { distance } = await import('fastest-levenshtein');
   const plain = (text: string): string => text.toLowerCase().replaceAll(/[-_\s]/g, '');

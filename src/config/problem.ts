@@ -31,7 +31,6 @@ export function formatProblem(problem: Problem): string {
 
 /** A value as typed, for a message: in quotes, without control characters, not endless. */
 export function quoted(text: string): string {
-  // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
-  const plain = text.replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, '?');
+  const plain = text.replaceAll(/[\p{Cc}\u2028\u2029]/gu, '?');
   return `"${plain.length > 40 ? `${plain.slice(0, 39)}…` : plain}"`;
 }

@@ -143,7 +143,7 @@ function limitSettings(): {
 }
 
 /** Every setting there is, in the order people read them. Flags, variables, file keys, help and the reference page come from here. */
-export const SETTINGS = { ...OWN, ...limitSettings() };
+const SETTINGS = { ...OWN, ...limitSettings() };
 
 export type SettingName = keyof typeof SETTINGS;
 

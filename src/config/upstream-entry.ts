@@ -221,12 +221,11 @@ class EntryReader {
   /** On one line: it becomes part of a tool's description. */
   #description(): string | undefined {
     const member = this.#members.get('description');
-    // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
     const text =
       member === undefined
         ? undefined
         : this.#text(member)
-            ?.replaceAll(/[\s\u0000-\u001f\u007f-\u009f]+/g, ' ')
+            ?.replaceAll(/[\s\p{Cc}]+/gu, ' ')
             .trim();
     return text === '' ? undefined : text;
   }
@@ -242,9 +241,7 @@ class EntryReader {
     const at = key === undefined ? (member?.node.start ?? this.#start) : this.#start;
     if (given.trim() === '') return this.#wrong(at, 'has an empty name.');
     if (given !== given.trim()) return this.#wrong(at, 'has a name with spaces around it; remove them.');
-    // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
-    if (/[\u0000-\u001f\u007f-\u009f]/.test(given))
-      return this.#wrong(at, 'has a control character in its name.');
+    if (/\p{Cc}/u.test(given)) return this.#wrong(at, 'has a control character in its name.');
     if (given.length > 100) return this.#wrong(at, 'has a name longer than 100 characters.');
     return given;
   }

@@ -1,7 +1,7 @@
 import { isLoopbackHost } from './listen-address.ts';
 
 /** The one form of `${…}` the house looks up; every other form stays as it is written. */
-export const REFERENCE = /\$\{env:[A-Za-z_][A-Za-z0-9_]*\}/g;
+const REFERENCE = /\$\{env:[A-Za-z_][A-Za-z0-9_]*\}/g;
 
 /**
  * What is wrong with an upstream's URL, or undefined. The sentence never holds the URL: keys travel in queries.

@@ -143,9 +143,6 @@ function counted(count: number, noun: string): string {
 /** On one line, without anything a terminal would obey, not endless. */
 function plain(text: string): string {
   // C0, C1, line and paragraph separators, and the marks that turn the direction of writing.
-  // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
-  const clean = text
-    .replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]+/g, ' ')
-    .trim();
+  const clean = text.replaceAll(/[\p{Cc}\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]+/gu, ' ').trim();
   return clean.length > MAX_TEXT ? `${clean.slice(0, MAX_TEXT - 1)}…` : clean;
 }
