@@ -37,3 +37,21 @@ export const RANKING: RankingConstants = {
   joinedWeight: 0.8,
   nearWordWeight: 0.7,
 };
+
+/** Ranking constants as the inner loops want them; shared by all views that rank alike. */
+export class Weighing {
+  readonly constants: RankingConstants;
+  /** In the order of fields. */
+  readonly weights: Float64Array;
+  readonly #metFactors: number[] = [];
+
+  constructor(constants: RankingConstants) {
+    this.constants = constants;
+    this.weights = Float64Array.from(FIELDS, (field) => constants.weight[field]);
+  }
+
+  /** The factor for a tool that meets so many tenths of a word: their number ^ `matchedExponent`, 1 up to one word. */
+  metFactor(tenths: number): number {
+    return (this.#metFactors[tenths] ??= Math.max(1, tenths / 10) ** this.constants.matchedExponent);
+  }
+}

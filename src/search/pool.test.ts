@@ -61,3 +61,22 @@ test('holds a document once for all views, and gives it back when the last is cl
   expect(pool.size).toBe(0);
   expect(() => second.search('issue', { limit: 5 })).toThrow('closed');
 });
+
+test('explains a score by the terms and fields it is made of', () => {
+  const index = createDocumentPool().openView(tools);
+  const explanation = index.explain('please wriet a file into the repository', { limit: 3 });
+  expect(explanation.ignored).toEqual(['a', 'into', 'the']);
+  expect(explanation.words.map(({ word, known }) => [word, known])).toEqual([
+    ['file', 1],
+    ['repository', 1],
+    ['please', 0],
+    ['wriet', 0.6],
+  ]);
+  expect(explanation.matches[0]!.position).toBe(3);
+  expect(explanation.matches[0]!.terms[0]).toMatchObject({ word: 'wriet', term: 'write', kind: 'near', tools: 1 });
+  expect(explanation.matches[0]!.terms[0]!.fields.map(({ field }) => field)).toEqual(['name', 'lead']);
+  for (const { score, named, metFactor, terms } of explanation.matches) {
+    expect(named + metFactor * terms.reduce((sum, term) => sum + term.score, 0)).toBeCloseTo(score, 9);
+    expect(terms.reduce((sum, { share }) => sum + share, 0)).toBeCloseTo(1, 9);
+  }
+});

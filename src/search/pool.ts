@@ -1,5 +1,5 @@
 import { DocumentReader } from './document-reader.ts';
-import { FIELDS, RANKING, type RankingConstants } from './fields.ts';
+import { FIELDS, RANKING, Weighing, type RankingConstants } from './fields.ts';
 import { Postings } from './postings.ts';
 import type { DocumentPool, IndexedTool } from './tool-index.ts';
 import { Scratch } from './scratch.ts';
@@ -20,11 +20,6 @@ export function createDocumentPool({ constants = RANKING, compactAfter = 64 }: P
 const FIELD_COUNT = FIELDS.length;
 /** What a view reads of its pool. Document numbers change when the pool compacts; the pool renumbers its views. */
 export class Pool implements DocumentPool {
-  readonly constants: RankingConstants;
-  /** `constants.weight` in the order of fields, for the inner loop. */
-  readonly weights: Float64Array;
-  /** The factor for a tool that meets so many tenths of a word: count ^ `matchedExponent`, never below 1. */
-  readonly powers: Float64Array;
   readonly scratch = new Scratch();
   vocabulary = new Vocabulary();
   postings = new Postings();
@@ -42,13 +37,12 @@ export class Pool implements DocumentPool {
   #numbers = new Map<string, Map<string, number>>();
   #dead = 0;
   readonly #compactAfter: number;
+  readonly #weighing: Weighing;
   readonly #views = new Set<View>();
 
   constructor(constants: RankingConstants, compactAfter: number) {
     this.#compactAfter = compactAfter;
-    this.constants = constants;
-    this.weights = Float64Array.from(FIELDS, (field) => constants.weight[field]);
-    this.powers = Float64Array.from({ length: 1_280 }, (_, tenths) => Math.max(1, tenths / 10) ** constants.matchedExponent);
+    this.#weighing = new Weighing(constants);
   }
 
   get size(): number {
@@ -60,9 +54,9 @@ export class Pool implements DocumentPool {
     return this.names.length;
   }
 
-  openView(tools: readonly IndexedTool[]): View {
+  openView(tools: readonly IndexedTool[], weighing = this.#weighing): View {
     const documents = tools.map((tool) => this.#acquire(tool));
-    const view = new View(this, documents, tools);
+    const view = new View(this, documents, tools, weighing);
     this.#views.add(view);
     return view;
   }

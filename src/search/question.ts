@@ -3,10 +3,8 @@ import type { RankingConstants } from './fields.ts';
 import { FUNCTION_WORDS, type LatinLanguage } from './function-words.ts';
 import { languageOf, usersOf } from './language.ts';
 import { synonymsOf } from './synonyms.ts';
+import type { ExplainedWord, TermKind } from './tool-index.ts';
 import { scanWords, type Script } from './words.ts';
-
-/** How a term came to stand for a word of the question. */
-export type TermKind = 'word' | 'synonym' | 'near' | 'joined' | 'split';
 
 /** One term that is looked up, with what it stands for. */
 export interface QuestionTerm {
@@ -24,18 +22,11 @@ export interface QuestionTerm {
   readonly tools: number;
 }
 
-/** One word of the question as coverage counts it. */
-export interface AskedWord {
-  readonly word: string;
-  /** 1 for a word the view knows, less for one it knows something near to, 0 for an unknown one. */
-  readonly known: number;
-  /** How many tools of the view have a known word; 0 for others. */
-  readonly tools: number;
-}
-
 export interface ReadQuestion {
   readonly terms: readonly QuestionTerm[];
-  readonly words: readonly AskedWord[];
+  readonly words: readonly ExplainedWord[];
+  /** Words that were not looked up. */
+  readonly ignored: readonly string[];
 }
 
 /** What a question is read against: the words of one view, and nothing else of the pool. */
@@ -61,9 +52,11 @@ const MOST_NEAR_WORDS = 3;
 /** Reads a question: by which terms of the view each of its words can be met. */
 export function readQuestion(question: string, lexicon: Lexicon, constants: RankingConstants): ReadQuestion {
   const all = wordsOf(question, lexicon);
-  const reader = new Reader(lexicon, constants);
+  const content = contentOf(all);
+  const ignored = content.length < all.length ? all.filter((word) => !content.includes(word)) : [];
+  const reader = new Reader(lexicon, constants, ignored.map(({ text }) => text));
   const asked = new Map<string, Asked>();
-  for (const word of contentOf(all)) {
+  for (const word of content) {
     for (const key of word.keys) {
       const known = asked.get(key);
       if (known) known.times++;
@@ -110,12 +103,14 @@ function contentOf(words: readonly Word[]): readonly Word[] {
 
 class Reader implements ReadQuestion {
   readonly terms: QuestionTerm[] = [];
-  readonly words: AskedWord[] = [];
+  readonly words: ExplainedWord[] = [];
+  readonly ignored: readonly string[];
   readonly #taken = new Set<number>();
   readonly #lexicon: Lexicon;
   readonly #constants: RankingConstants;
 
-  constructor(lexicon: Lexicon, constants: RankingConstants) {
+  constructor(lexicon: Lexicon, constants: RankingConstants, ignored: readonly string[]) {
+    this.ignored = ignored;
     this.#lexicon = lexicon;
     this.#constants = constants;
   }

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../catalog/tool.ts';
+import type { Field } from './fields.ts';
 
 /** What the index reads of one tool. */
 export interface IndexedTool {
@@ -36,9 +37,62 @@ export interface SearchOutcome {
   readonly coverage: number;
 }
 
+/** Why the tools of an answer stand where they stand. */
+export interface Explanation extends SearchOutcome {
+  readonly matches: readonly ExplainedMatch[];
+  /** The question's words that were looked up, as coverage counts them. */
+  readonly words: readonly ExplainedWord[];
+  /** Words of the question that carry grammar only and were not looked up. */
+  readonly ignored: readonly string[];
+}
+
+export interface ExplainedWord {
+  readonly word: string;
+  /** 1 for a word the view knows, less for one it only knows something near to, 0 for an unknown one. */
+  readonly known: number;
+  /** How many tools of the view have it. */
+  readonly tools: number;
+}
+
+/** The match's score is `named + metFactor · Σ terms.score`. */
+export interface ExplainedMatch extends Match {
+  /** What being named in the question adds; 0 when the question does not name the tool. */
+  readonly named: number;
+  /** What meeting several of the question's words multiplies the terms' scores by. */
+  readonly metFactor: number;
+  /** Best first. */
+  readonly terms: readonly ExplainedTerm[];
+}
+
+export interface ExplainedTerm {
+  /** The word of the question that the term stands for. */
+  readonly word: string;
+  /** As indexed: stemmed and without diacritics. */
+  readonly term: string;
+  readonly kind: TermKind;
+  /** 1 for one of the question's own words said once. */
+  readonly weight: number;
+  /** How many tools of the view have the term, and the rarity (idf) that follows from it. */
+  readonly tools: number;
+  readonly rarity: number;
+  readonly score: number;
+  /** The term's part of all terms' scores, 0–1. */
+  readonly share: number;
+  /** Where in the tool it was found, weightiest first, with the field's part of the term's score. */
+  readonly fields: readonly { readonly field: Field; readonly count: number; readonly share: number }[];
+}
+
+/**
+ * How a term came to stand for a word: it is the word; it means about the same; it is spelt nearly the same;
+ * two neighbours written as one; one word written as two.
+ */
+export type TermKind = 'word' | 'synonym' | 'near' | 'joined' | 'split';
+
 /** Answers the questions of one view. Synchronous and pure: no I/O, no clock. */
 export interface ToolIndex {
   search(query: string, options: SearchOptions): SearchOutcome;
+  /** The same answer with its reasons; slower, for people. */
+  explain(query: string, options: SearchOptions): Explanation;
   /** Gives the documents back to the pool. An index must not be searched after that. */
   close(): void;
 }

@@ -1,11 +1,11 @@
-import { FIELDS } from './fields.ts';
+import { FIELDS, type Weighing } from './fields.ts';
 import type { LatinLanguage } from './function-words.ts';
 import { LATIN_LANGUAGES } from './language.ts';
 import { matchName, namePieces, type NameMatch, type NamePiece } from './name-match.ts';
 import type { Pool } from './pool.ts';
 import type { Impacts } from './scratch.ts';
 import { readQuestion, type Lexicon, type NearTerm, type QuestionTerm, type ReadQuestion } from './question.ts';
-import type { IndexedTool, Match, SearchOptions, SearchOutcome, ToolIndex } from './tool-index.ts';
+import type { Explanation, IndexedTool, Match, SearchOptions, SearchOutcome, ToolIndex } from './tool-index.ts';
 
 const FIELD_COUNT = FIELDS.length;
 /** A tool that the question names stands before every tool it does not; word scores stay far below. */
@@ -17,6 +17,7 @@ const COMMON = 64;
 export class View implements ToolIndex, Lexicon {
   readonly languages: readonly LatinLanguage[];
   readonly #pool: Pool;
+  readonly #weighing: Weighing;
   /** Ascending, each once. */
   #documents: Int32Array;
   /** For each document the positions of its tools in the caller's list (almost always one). */
@@ -29,8 +30,9 @@ export class View implements ToolIndex, Lexicon {
   #acquired: Int32Array;
   #isOpen = true;
 
-  constructor(pool: Pool, acquired: readonly number[], tools: readonly IndexedTool[]) {
+  constructor(pool: Pool, acquired: readonly number[], tools: readonly IndexedTool[], weighing: Weighing) {
     this.#pool = pool;
+    this.#weighing = weighing;
     this.#acquired = Int32Array.from(acquired);
     this.#exposedNames = tools.map((tool) => tool.exposedName);
     const order = acquired.map((_, position) => position).sort((a, b) => acquired[a]! - acquired[b]! || a - b);
@@ -57,7 +59,7 @@ export class View implements ToolIndex, Lexicon {
       for (let field = 0; field < FIELD_COUNT; field++) totals[field]! += this.#pool.lengths[document * FIELD_COUNT + field]!;
     }
     FIELDS.forEach((name, field) => {
-      const share = this.#pool.constants.lengthShare[name];
+      const share = this.#weighing.constants.lengthShare[name];
       const average = totals[field]! / this.#documents.length || 1;
       this.#base[field] = 1 - share;
       this.#slope[field] = share / average;
@@ -89,13 +91,60 @@ export class View implements ToolIndex, Lexicon {
     const { scratch } = this.#pool;
     scratch.take(this, this.#documents, this.#pool.capacity);
     try {
-      const read = readQuestion(question, this, this.#pool.constants);
+      const read = readQuestion(question, this, this.#weighing.constants);
       const named = this.#namedTools(question);
       this.#scoreTerms(read.terms, options.limit, named);
       return { matches: this.#best(options.limit, named), coverage: this.#coverage(read) };
     } finally {
       scratch.clear();
     }
+  }
+
+  explain(question: string, options: SearchOptions): Explanation {
+    const { matches, coverage } = this.search(question, options);
+    const { scratch } = this.#pool;
+    const { constants } = this.#weighing;
+    scratch.take(this, this.#documents, this.#pool.capacity);
+    const { terms, words, ignored } = readQuestion(question, this, constants);
+    const named = this.#namedTools(question);
+    const ordinals = new Map(
+      this.#positions.flatMap((_, ordinal) => this.#positionsOf(ordinal).map((position) => [position, ordinal])),
+    );
+    const explained = matches.map((match) => {
+      const ordinal = ordinals.get(match.position)!;
+      const met = terms.flatMap((term) => this.#explainTerm(term, this.#documents[ordinal]!));
+      const tenths = met.reduce((sum, { term }) => sum + tenthsMet(term), 0);
+      const total = met.reduce((sum, { score }) => sum + score, 0);
+      return {
+        ...match,
+        named: named.get(ordinal) ?? 0,
+        metFactor: this.#weighing.metFactor(tenths),
+        terms: met
+          .map(({ term: { word, term, kind, weight, tools }, rarity, score, fields }) => {
+            return { word, term, kind, weight, tools, rarity, score, share: score / total, fields };
+          })
+          .sort((a, b) => b.score - a.score),
+      };
+    });
+    return { matches: explained, coverage, words, ignored };
+  }
+
+  #explainTerm(term: QuestionTerm, document: number) {
+    let packed = 0;
+    this.#pool.postings.each(term.number, (other, counts) => {
+      if (other === document) packed = counts;
+    });
+    if (packed === 0) return [];
+    const parts = FIELDS.flatMap((field, i) => {
+      const count = (packed >>> (i * 4)) & 15;
+      return count === 0 ? [] : [{ field, count, part: this.#fieldPart(document, i, count) }];
+    });
+    const sum = parts.reduce((all, { part }) => all + part, 0);
+    const fields = parts
+      .map(({ field, count, part }) => ({ field, count, share: part / sum }))
+      .sort((a, b) => b.share - a.share);
+    const rarity = this.#idf(term.tools);
+    return [{ term, rarity, score: rarity * term.weight * this.#impact(document, packed), fields }];
   }
 
   // ——— The words of this view ———
@@ -157,12 +206,18 @@ export class View implements ToolIndex, Lexicon {
     return impacts;
   }
 
+  #fieldPart(document: number, field: number, count: number): number {
+    const length = this.#pool.lengths[document * FIELD_COUNT + field]!;
+    return (this.#weighing.weights[field]! * count) / (this.#base[field]! + this.#slope[field]! * length);
+  }
+
   /**
    * What a document's counts of a term are worth, before the term's rarity: weighted by field and length,
    * then saturated; below saturation + 1. In single precision, so that kept impacts equal computed ones.
    */
   #impact(document: number, packed: number): number {
-    const { lengths, weights, constants } = this.#pool;
+    const { lengths } = this.#pool;
+    const { weights, constants } = this.#weighing;
     const first = document * FIELD_COUNT;
     let counts = packed;
     let weighted = 0;
@@ -202,7 +257,8 @@ export class View implements ToolIndex, Lexicon {
    * same, and the commonest words, whose lists are longest, cost least.
    */
   #scoreTerms(terms: readonly QuestionTerm[], limit: number, named: ReadonlyMap<number, number>): void {
-    const { scratch, constants } = this.#pool;
+    const { scratch } = this.#pool;
+    const { constants } = this.#weighing;
     const weighed = terms
       .map((term) => {
         const factor = this.#idf(term.tools) * term.weight;
@@ -249,7 +305,7 @@ export class View implements ToolIndex, Lexicon {
   #addTerm(term: QuestionTerm, factor: number, isClosed: boolean): void {
     const { postings, scratch } = this.#pool;
     const impacts = scratch.impacts(term.number);
-    const met = Math.round(term.met * 10);
+    const met = tenthsMet(term);
     if (impacts !== undefined) {
       scratch.addAll(impacts, factor, met, isClosed);
       return;
@@ -304,11 +360,10 @@ export class View implements ToolIndex, Lexicon {
 
   #best(limit: number, named: ReadonlyMap<number, number>): readonly Match[] {
     const { scores, met, touched, touchedCount } = this.#pool.scratch;
-    const { powers } = this.#pool;
     const best: Match[] = [];
     for (let i = 0; i < touchedCount; i++) {
       const ordinal = touched[i]!;
-      let score = scores[ordinal]! * powers[Math.min(met[ordinal]!, powers.length - 1)]!;
+      let score = scores[ordinal]! * this.#weighing.metFactor(met[ordinal]!);
       if (named.size > 0) score += named.get(ordinal) ?? 0;
       if (best.length >= limit && score < best[best.length - 1]!.score) continue;
       for (const position of this.#positionsOf(ordinal)) this.#insert(best, { position, score }, limit);
@@ -329,4 +384,9 @@ export class View implements ToolIndex, Lexicon {
     const [nameA, nameB] = [this.#exposedNames[a.position]!, this.#exposedNames[b.position]!];
     return nameA === nameB ? a.position < b.position : nameA < nameB;
   }
+}
+
+/** Words met are counted in whole tenths, so that their sum does not depend on the order of adding. */
+function tenthsMet(term: QuestionTerm): number {
+  return Math.round(term.met * 10);
 }

@@ -42,6 +42,8 @@ export class Vocabulary {
       for (let i = 0; i < group.size; i++) {
         if (bitCount(group.letters[i]! ^ letters) > 2 * most) continue;
         const number = group.numbers[i]!;
+        // Short words have chance neighbours by the dozen; people rarely miss the first letter.
+        if (word.length < 5 && this.#terms[number]!.charCodeAt(0) !== word.charCodeAt(0)) continue;
         const distance = editDistance(word, this.#terms[number]!, most);
         if (distance <= most) found.push({ number, distance });
       }
