@@ -1,5 +1,3 @@
-import { once } from 'node:events';
-
 /** Where a command's words go: results to stdout, everything else to stderr. */
 export interface Output {
   readonly isJson: boolean;
@@ -36,9 +34,8 @@ export function createOutput(options: {
     isQuiet: options.isQuiet,
     hasColour: stdout.isTTY === true && !env['NO_COLOR'] && env['TERM'] !== 'dumb',
     width: Math.max(40, stdout.isTTY ? stdout.columns || DEFAULT_WIDTH : DEFAULT_WIDTH),
-    print: async (text) => {
-      if (!stdout.write(`${text}\n`)) await once(stdout, 'drain');
-    },
+    // Also when writing failed: a reader that has gone needs nothing more.
+    print: (text) => new Promise((resolve) => stdout.write(`${text}\n`, () => resolve())),
     note: (text) => {
       if (!options.isQuiet) stderr.write(`${text}\n`);
     },

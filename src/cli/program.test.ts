@@ -212,6 +212,14 @@ describe('commands', () => {
     });
   });
 
+  it('take a reader that leaves early for no failure', async () => {
+    const { config } = harbour();
+    const running = await startProgram(['list-tools'], { config });
+    running.child.stdout?.destroy();
+    expect(await running.exited).toBe(0);
+    expect(running.stderr()).toBe('3 tools\n');
+  });
+
   it('leave no process of an upstream behind', async () => {
     const { config, child } = harbour();
     await run(['list-tools', '-q'], { config });
