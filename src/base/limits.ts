@@ -57,6 +57,11 @@ export const LIMITS = {
     unit: 'ms',
     sentence: 'How long a request waits for upstreams that are still starting while others are ready.',
   },
+  emptyWaitMs: {
+    default: 5_000,
+    unit: 'ms',
+    sentence: 'How long a request waits for upstreams that are still starting while none is ready.',
+  },
   instructionsWaitMs: {
     default: 5_000,
     unit: 'ms',

@@ -47,7 +47,7 @@ function upstreamOf(name: string, lists: Lists): Upstream {
 }
 
 function viewsOf(upstreams: Readonly<Record<string, { auth: 'own' | 'forward'; lists: Lists }>>): Views {
-  const limits = { ...DEFAULT_LIMITS, startWaitMs: 50 };
+  const limits = { ...DEFAULT_LIMITS, startWaitMs: 50, emptyWaitMs: 50 };
   const roster = new Roster(
     Object.entries(upstreams).map(([name, { auth }]) => record(name, auth)),
     {

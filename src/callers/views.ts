@@ -89,7 +89,8 @@ export class Views {
 
   /**
    * The caller's view, made of what is there. Waits for upstreams still starting only until `startWaitMs` after they
-   * began, or, for a forwarded caller with nothing to use yet, until their first listing is in. Throws an
+   * began, `emptyWaitMs` while none is ready, or, for a forwarded caller with nothing to use yet, until their first
+   * listing is in. Throws an
    * `UpstreamAuthError` when the caller's credential was refused and there is nothing else to use.
    */
   async view(caller: Caller, signal?: AbortSignal): Promise<View> {
@@ -146,9 +147,11 @@ export class Views {
         await Promise.race([Promise.any(starting.map((state) => state.settled)), aborted(signal)]);
         continue;
       }
-      const left = Math.max(...starting.map((state) => state.since + limits.startWaitMs - clock.now()));
+      const waitMs = isAnyReady ? limits.startWaitMs : limits.emptyWaitMs;
+      const left = Math.max(...starting.map((state) => state.since + waitMs - clock.now()));
       if (left <= 0) return asked;
-      await Promise.race([Promise.all(starting.map((state) => state.settled)), pause(left, signal)]);
+      // One that settles may be the first that is ready, after which less waiting is due.
+      await Promise.race([...starting.map((state) => state.settled), pause(left, signal)]);
     }
   }
 

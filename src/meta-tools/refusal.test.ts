@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { buildCatalog } from '../catalog/catalog.ts';
 import type { Tool } from '../catalog/tool.ts';
 import type { Unavailable, View } from '../callers/view.ts';
+import { createDocumentPool } from '../search/index.ts';
 import { readArguments } from './arguments.ts';
 import { RESERVED_NAMES } from './definitions.ts';
 import { decide } from './refusal.ts';
@@ -23,7 +24,7 @@ function viewOf(unavailable: readonly Unavailable[] = []): View {
       writeTools: [],
       reservedNames: RESERVED_NAMES,
     }),
-    index: { search: () => ({ matches: [], coverage: 0 }), close: () => undefined },
+    index: createDocumentPool().openView([]),
     unavailable,
     instructions: [],
     dropped: [],

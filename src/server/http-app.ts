@@ -8,19 +8,20 @@ import {
   validateHostHeader,
   validateOriginHeader,
 } from '@modelcontextprotocol/server';
-import type { JSONRPCMessage } from '@modelcontextprotocol/server';
 import { Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { UpstreamAuthError } from '../base/errors.ts';
 import { decodeHeaderValue } from '../base/header-value.ts';
 import { isJsonObject } from '../base/json-value.ts';
-import { depthOf, elementsOf, skipSpace } from '../base/json-text.ts';
+import { depthOf } from '../base/json-text.ts';
 import type { Limits } from '../base/limits.ts';
 import type { Observer } from '../base/observer.ts';
 import { callerOf } from '../callers/caller.ts';
 import type { Caller } from '../callers/caller.ts';
 import type { MetaTools } from '../meta-tools/meta-tools.ts';
-import { createMcpServer, exchange } from './mcp-server.ts';
+import { answerBatch, answerLegacyMessage } from './legacy-message.ts';
+import type { LegacyParts } from './legacy-message.ts';
+import { createMcpServer } from './mcp-server.ts';
 import { MODERN_VERSIONS, RPC, rpcErrorText } from './protocol.ts';
 import { jsonResponse, openReply } from './reply-stream.ts';
 import { answerToolCall } from './tool-call.ts';
@@ -79,28 +80,12 @@ export function createHttpApp(parts: HttpAppParts): HttpApp {
     return modern.fetch(request, { parsedBody: body });
   }
 
-  /** One message of an older client; undefined when it gets no answer. */
-  async function answerLegacy(
-    text: string,
-    message: unknown,
-    request: Request,
-    caller: Caller,
-  ): Promise<ToolCallReply | undefined> {
-    if (!isJsonObject(message) || typeof message['method'] !== 'string' || message['id'] === undefined)
-      return undefined;
-    if (message['method'] === 'tools/call') {
-      return answerToolCall(metaTools, {
-        text,
-        params: message['params'],
-        era: 'legacy',
-        caller,
-        signal: request.signal,
-      });
-    }
-    const server = createMcpServer(definitions, await instructionsFor(message['method'], caller));
+  function legacyParts(request: Request, caller: Caller): LegacyParts {
     return {
-      kind: 'reply',
-      text: JSON.stringify(await exchange(server, message as unknown as JSONRPCMessage)),
+      metaTools,
+      caller,
+      signal: request.signal,
+      instructions: (method) => instructionsFor(method, caller),
     };
   }
 
@@ -110,17 +95,12 @@ export function createHttpApp(parts: HttpAppParts): HttpApp {
     request: Request,
     caller: Caller,
   ): Promise<Response> {
-    const spans = elementsOf(text, skipSpace(text, 0));
-    const replies = await Promise.all(
-      messages.map((message, n) =>
-        answerLegacy(text.slice(spans[n]?.start, spans[n]?.end), message, request, caller),
-      ),
-    );
-    const answered = replies.filter((reply) => reply !== undefined);
-    if (answered.length === 0) return new Response(null, { status: 202 });
-    const refused = answered.find((reply) => reply.kind === 'unauthorized');
-    if (refused !== undefined) return responseOf(refused);
-    return jsonResponse(200, `[${answered.map((reply) => reply.text).join(',')}]`);
+    const replies = await answerBatch(text, messages, legacyParts(request, caller));
+    if (replies.length === 0) return new Response(null, { status: 202 });
+    const refused = replies.find((reply) => reply.kind === 'unauthorized');
+    return refused === undefined
+      ? jsonResponse(200, `[${replies.map((reply) => reply.text).join(',')}]`)
+      : responseOf(refused);
   }
 
   async function serveCall(
@@ -200,7 +180,7 @@ export function createHttpApp(parts: HttpAppParts): HttpApp {
     if (isJsonObject(body) && body['method'] === 'tools/call' && body['id'] !== undefined) {
       return serveCall(text, body['params'], 'legacy', request, caller);
     }
-    const reply = await answerLegacy(text, body, request, caller);
+    const reply = await answerLegacyMessage(text, body, legacyParts(request, caller));
     return reply === undefined ? new Response(null, { status: 202 }) : responseOf(reply);
   }
 

@@ -4,12 +4,13 @@ import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/server';
 import { serveStdio as serveSdk } from '@modelcontextprotocol/server/stdio';
 import { isJsonObject } from '../base/json-value.ts';
 import { createLineSplitter } from '../base/json-lines.ts';
-import { depthOf } from '../base/json-text.ts';
+import { depthOf, withMemberFirst } from '../base/json-text.ts';
 import type { Limits } from '../base/limits.ts';
 import type { Observer } from '../base/observer.ts';
 import { ANONYMOUS } from '../callers/caller.ts';
 import { errorAnswer } from '../meta-tools/answer.ts';
 import type { MetaTools } from '../meta-tools/meta-tools.ts';
+import { answerBatch } from './legacy-message.ts';
 import { createMcpServer } from './mcp-server.ts';
 import { MODERN_VERSIONS, RPC, rpcErrorText } from './protocol.ts';
 import { answerToolCall } from './tool-call.ts';
@@ -27,7 +28,13 @@ export interface StdioParts {
   readonly onGreeted: () => void;
 }
 
-/** Serves one client on a pair of streams; resolves when the client has gone. `output` carries protocol only. */
+/** How long requests that came before stdin ended may still take. */
+const LAST_ANSWERS_MS = 5_000;
+
+/**
+ * Serves one client on a pair of streams; resolves when the client has gone and what it asked before that is
+ * answered. `output` carries protocol only.
+ */
 export async function serveStdio(parts: StdioParts): Promise<void> {
   const wire = new StdioWire(parts);
   const definitions = async (): Promise<MetaTools['definitions']> => (await parts.metaTools()).definitions;
@@ -36,6 +43,7 @@ export async function serveStdio(parts: StdioParts): Promise<void> {
     onerror: (error) => parts.observer({ kind: 'note', message: `client: ${error.message}` }),
   });
   await wire.ended;
+  await wire.lastAnswers(LAST_ANSWERS_MS);
   wire.stop();
   await handle.close();
 }
@@ -52,8 +60,14 @@ class StdioWire implements Transport {
   readonly #parts: StdioParts;
   /** Calls under way, by the JSON text of their id. */
   readonly #calls = new Map<string, AbortController>();
+  /** Other requests that are not answered yet, by the JSON text of their id. */
+  readonly #asked = new Set<string>();
+  #onAnswered: () => void = () => undefined;
   #end: () => void = () => undefined;
   #isGreeted = false;
+  #nextBatch = 1;
+  /** Whether the client no longer reads. */
+  #isUnread = false;
 
   constructor(parts: StdioParts) {
     this.#parts = parts;
@@ -81,13 +95,29 @@ class StdioWire implements Transport {
     input.once('close', () => this.#end());
     input.on('error', () => this.#end());
     // A client that no longer reads is gone; without a listener its broken pipe would end us with a stack.
-    output.on('error', () => this.#end());
+    output.on('error', () => {
+      this.#isUnread = true;
+      this.#onAnswered();
+      this.#end();
+    });
     return Promise.resolve();
   }
 
   send(message: JSONRPCMessage): Promise<void> {
     this.#write(JSON.stringify(message));
+    if (!('method' in message)) this.#answered(JSON.stringify(message.id ?? null));
     return Promise.resolve();
+  }
+
+  /** Resolves when everything asked is answered, when nobody reads any more, or after `ms`. */
+  async lastAnswers(ms: number): Promise<void> {
+    const timer = setTimeout(() => this.#onAnswered(), ms);
+    if (this.#calls.size + this.#asked.size > 0 && !this.#isUnread) {
+      await new Promise<void>((resolve) => {
+        this.#onAnswered = resolve;
+      });
+    }
+    clearTimeout(timer);
   }
 
   close(): Promise<void> {
@@ -128,21 +158,35 @@ class StdioWire implements Transport {
         ),
       );
     }
-    if (Array.isArray(message)) {
-      return this.#write(
-        rpcErrorText(
-          'null',
-          RPC.invalidRequest,
-          'Invalid Request: batches are not served over stdio; send one message a line',
-        ),
-      );
-    }
+    if (Array.isArray(message)) return this.#batch(line, message);
     if (isJsonObject(message)) {
       if (message['method'] === 'tools/call' && message['id'] !== undefined && this.#call(line, message))
         return;
       if (message['method'] === 'notifications/cancelled' && this.#cancel(message['params'])) return;
     }
+    if (isJsonObject(message) && message['method'] !== undefined && message['id'] !== undefined) {
+      this.#asked.add(JSON.stringify(message['id']));
+    }
     this.onmessage?.(message as JSONRPCMessage);
+  }
+
+  /** MCP 2025-03-26 has batches; their messages are answered as over HTTP, each on its own. */
+  #batch(line: string, messages: readonly unknown[]): void {
+    const outcome = classifyInboundRequest({ httpMethod: 'POST', body: messages });
+    if (outcome.kind === 'reject') return this.#write(rpcErrorText('null', outcome.code, outcome.message));
+    const controller = new AbortController();
+    const id = `batch ${this.#nextBatch++}`;
+    this.#calls.set(id, controller);
+    void this.#run(id, 'null', async () => {
+      const metaTools = await this.#parts.metaTools();
+      const replies = await answerBatch(line, messages, {
+        metaTools,
+        caller: ANONYMOUS,
+        signal: controller.signal,
+        instructions: this.#parts.instructions,
+      });
+      if (replies.length > 0) this.#write(`[${replies.map((reply) => reply.text).join(',')}]`);
+    });
   }
 
   /** Takes a call of a tool; false when it is malformed and the SDK has the words for that. */
@@ -155,10 +199,11 @@ class StdioWire implements Transport {
     }
     if (outcome.kind === 'modern' && !MODERN_VERSIONS.includes(outcome.classification.revision ?? ''))
       return false;
+    const era = outcome.kind;
     const id = JSON.stringify(message['id']);
     const controller = new AbortController();
     this.#calls.set(id, controller);
-    void this.#answer(line, message['params'], outcome.kind, id, controller.signal);
+    void this.#run(id, id, () => this.#answer(line, message['params'], era, id, controller.signal));
     return true;
   }
 
@@ -169,40 +214,54 @@ class StdioWire implements Transport {
     id: string,
     signal: AbortSignal,
   ): Promise<void> {
+    const notify = (text: string): void => {
+      if (this.#calls.has(id)) this.#write(text);
+    };
+    const metaTools = await this.#parts.metaTools();
+    const reply = await answerToolCall(metaTools, {
+      text: line,
+      params,
+      era,
+      caller: ANONYMOUS,
+      signal,
+      notify,
+    });
+    // A cancelled request gets no answer (MCP, basic/utilities/cancellation).
+    if (signal.aborted) return;
+    if (reply.kind === 'reply') return this.#write(reply.text);
+    // There is no HTTP status here, so the model is told.
+    const answer = errorAnswer(
+      `[upstream_auth] The upstream refused the request (${reply.status}): it needs a sign-in. Next: tell the user.`,
+    );
+    const result = era === 'modern' ? withMemberFirst(answer.raw, 'resultType', '"complete"') : answer.raw;
+    this.#write(`{"jsonrpc":"2.0","id":${id},"result":${result}}`);
+  }
+
+  /** Does the work of a call or batch to its end; what nobody foresaw is a bug, reported, and answered as one. */
+  async #run(key: string, id: string, work: () => Promise<void>): Promise<void> {
     try {
-      const reply = await answerToolCall(await this.#parts.metaTools(), {
-        text: line,
-        params,
-        era,
-        caller: ANONYMOUS,
-        signal,
-        notify: (text) => {
-          if (this.#calls.has(id)) this.#write(text);
-        },
-      });
-      // A cancelled request gets no answer (MCP, basic/utilities/cancellation).
-      if (signal.aborted) return;
-      if (reply.kind === 'reply') return this.#write(reply.text);
-      // There is no HTTP status here, so the model is told.
-      const answer = errorAnswer(
-        `[upstream_auth] The upstream refused the request (${reply.status}): it needs a sign-in. Next: tell the user.`,
-      );
-      const result = era === 'modern' ? `{"resultType":"complete",${answer.raw.slice(1)}` : answer.raw;
-      this.#write(`{"jsonrpc":"2.0","id":${id},"result":${result}}`);
+      await work();
     } catch (error) {
-      this.#parts.observer({
-        kind: 'bug',
-        stack: error instanceof Error ? (error.stack ?? error.message) : String(error),
-      });
+      const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
+      this.#parts.observer({ kind: 'bug', stack });
       this.#write(rpcErrorText(id, RPC.internalError, 'Internal error'));
     } finally {
-      this.#calls.delete(id);
+      this.#calls.delete(key);
+      this.#answered(key);
     }
+  }
+
+  #answered(id: string): void {
+    this.#asked.delete(id);
+    if (this.#calls.size + this.#asked.size === 0) this.#onAnswered();
   }
 
   #cancel(params: unknown): boolean {
     if (!isJsonObject(params)) return false;
-    const call = this.#calls.get(JSON.stringify(params['requestId']));
+    const id = JSON.stringify(params['requestId'] ?? null);
+    const call = this.#calls.get(id);
+    // One of the SDK's gets no answer any more.
+    if (call === undefined) this.#answered(id);
     call?.abort(new Error('the client cancelled the request'));
     return call !== undefined;
   }

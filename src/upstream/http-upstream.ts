@@ -52,7 +52,8 @@ export class HttpUpstream implements Upstream {
   readonly #sessions = new Map<string, Promise<Session>>();
   #verdict: { readonly era: Peer['era']; readonly at: number } | undefined;
   #nextId = 1;
-  #isClosed = false;
+  /** Aborts when this upstream is closed: handshakes under way end then. */
+  readonly #closing = new AbortController();
 
   constructor(
     name: string,
@@ -99,7 +100,7 @@ export class HttpUpstream implements Upstream {
   }
 
   async close(): Promise<void> {
-    this.#isClosed = true;
+    this.#closing.abort(new Error('the upstream was closed'));
     const sessions = [...this.#sessions.values()];
     this.#sessions.clear();
     await Promise.all(
@@ -127,10 +128,10 @@ export class HttpUpstream implements Upstream {
   }
 
   async #open(context: RequestContext): Promise<Session> {
-    if (this.#isClosed) throw this.#closedError();
+    if (this.#closing.signal.aborted) throw this.#closedError();
     const isOwn = context.credential === undefined && context.scope === 'own';
-    // Whoever waits may go away while others wait for the same handshake, so it runs under its own deadline only.
-    const deadline = openDeadline(undefined, this.#limits.connectTimeoutMs);
+    // Whoever waits may go away while others wait for the same handshake, so it ends by its own deadline only.
+    const deadline = openDeadline(this.#closing.signal, this.#limits.connectTimeoutMs);
     const seen: { status?: number; auth?: UpstreamAuthError } = {};
     const http = await this.#http();
     try {
@@ -148,6 +149,8 @@ export class HttpUpstream implements Upstream {
               reply.status,
               reply.headers.get('www-authenticate') ?? undefined,
             );
+            // An unread body keeps its connection, and with it the credential that was sent on it.
+            await reply.body?.cancel();
             throw seen.auth;
           }
           return reply;

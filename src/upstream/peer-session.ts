@@ -29,7 +29,13 @@ export async function shakeHands(
   if (options.onToolsChanged !== undefined) {
     client.setNotificationHandler('notifications/tools/list_changed', options.onToolsChanged);
   }
-  await client.connect(transport, { signal: options.signal, timeout: options.timeoutMs });
+  await untilAborted(
+    client.connect(transport, { signal: options.signal, timeout: options.timeoutMs }),
+    options.signal,
+  ).catch(async (thrown: unknown) => {
+    await transport.close();
+    throw thrown;
+  });
   const discovered = client.getDiscoverResult();
   const instructions = client.getInstructions();
   const peer: Peer = {
@@ -46,4 +52,14 @@ export async function shakeHands(
     client.listen({ toolsListChanged: true }).catch(() => undefined);
   }
   return { client, peer };
+}
+
+/** The SDK's probe knows a time limit only; nobody waits for it past the signal. */
+function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => reject(signal.reason as Error);
+    if (signal.aborted) onAbort();
+    signal.addEventListener('abort', onAbort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+  });
 }
