@@ -1,12 +1,14 @@
 import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { CLIENTS, type RawReply } from '../support/clients.ts';
+import { META_TOOLS } from '../support/harbour.ts';
 import { rawMember } from '../support/raw-json.ts';
 import { forwardRecord, httpRecord, startProxy, startStdioProgram, stdioRecord, type RunningProxy } from '../support/proxy.ts';
 import { scriptStdio } from '../support/stdio-upstream.ts';
 import { result, startStub, stubTool, textResult, type StubUpstream } from '../support/stub-upstream.ts';
-import { until, within } from '../support/wait.ts';
+import { sleep, until, within } from '../support/wait.ts';
 
 const bell = [
   stubTool('ring_bell', { description: 'Rings the bell.', readOnly: true, answer: () => textResult('ding') }),
@@ -86,7 +88,7 @@ describe('what may be asked how', () => {
     const raw = running.raw('legacy');
     for (const method of ['GET', 'DELETE', 'PUT', 'PATCH']) {
       const reply = await raw.send(method, method === 'PUT' ? '{}' : undefined, { accept: 'text/event-stream' });
-      expect(reply.status, method).toBe(405);
+      expect([reply.status, reply.headers['allow']], method).toEqual([405, 'POST']);
     }
     const elsewhere = await fetch(new URL('/other', running.url), { method: 'POST', body: listBody, headers: JSON_BODY });
     expect(elsewhere.status).toBe(404);
@@ -464,6 +466,65 @@ describe('progress', () => {
       const progress = client.lines.filter((line) => line.includes('notifications/progress'));
       expect(progress.map((line) => rawMember(line, 'params', 'progressToken'))).toEqual(['"up"', '"up"']);
     }
+  });
+});
+
+describe('the handler without a listener', () => {
+  it('answers web-standard requests', async () => {
+    const { running } = await open();
+    const reply = await running.proxy.fetch(new Request('http://localhost/mcp', { method: 'POST', body: listBody, headers: JSON_BODY }));
+    expect(reply.status).toBe(200);
+    expect(await reply.text()).toContain('search_tools');
+  });
+
+  it('checks no host when it is meant for another address and none is configured', async () => {
+    const stub = await startStub({ tools: bell });
+    const upstreams = [httpRecord('tower', stub)];
+    const ask = async (changes: Parameters<typeof startProxy>[0]): Promise<number> => {
+      const { proxy } = await startProxy({ upstreams, ...changes });
+      const request = new Request('http://harbour.example/mcp', { method: 'POST', body: listBody, headers: { ...JSON_BODY, host: 'harbour.example' } });
+      return (await proxy.fetch(request)).status;
+    };
+    expect(await ask({})).toBe(403);
+    expect(await ask({ listen: { host: '0.0.0.0', port: 0 } })).toBe(200);
+    expect(await ask({ listen: { host: '0.0.0.0', port: 0 }, allowedHosts: ['other.example'] })).toBe(403);
+  });
+});
+
+describe('whatever is sent (generated)', () => {
+  it('is answered with JSON-RPC or a status below 500, and the next request works', async () => {
+    const { running } = await open();
+    const part = fc.oneof(
+      fc.jsonValue({ maxDepth: 3 }),
+      fc.record({ name: fc.constantFrom(...META_TOOLS, '', '__proto__'), arguments: fc.jsonValue({ maxDepth: 3 }), _meta: fc.oneof(fc.constant(MODERN_META), fc.jsonValue({ maxDepth: 1 })) }, { requiredKeys: [] }),
+    );
+    const message = fc.record(
+      {
+        jsonrpc: fc.oneof({ weight: 9, arbitrary: fc.constant('2.0') }, { weight: 1, arbitrary: fc.jsonValue() }),
+        id: fc.oneof(fc.integer(), fc.string(), fc.constant(null), fc.jsonValue({ maxDepth: 1 })),
+        method: fc.oneof(fc.constantFrom('tools/call', 'tools/list', 'initialize', 'server/discover', 'ping', 'notifications/cancelled', 'subscriptions/listen'), fc.string()),
+        params: part,
+        result: part,
+      },
+      { requiredKeys: ['jsonrpc'] },
+    );
+    const version = fc.constantFrom('', '2026-07-28', '2025-11-25', '2025-03-26', 'x');
+    await fc.assert(
+      fc.asyncProperty(fc.oneof(message, fc.array(message, { maxLength: 3 })), version, async (body, protocolVersion) => {
+        const isListening = JSON.stringify(body).includes('subscriptions/listen');
+        const reply = await Promise.race([
+          post(running, JSON.stringify(body), { 'mcp-protocol-version': protocolVersion }),
+          // A subscription stays open, rightly.
+          ...(isListening ? [sleep(200).then(() => undefined)] : []),
+        ]);
+        if (reply === undefined) return;
+        expect(reply.status).toBeLessThan(500);
+        for (const text of reply.messages) expect(() => JSON.parse(text) as unknown).not.toThrow();
+        expect(JSON.stringify(reply.error ?? {})).not.toMatch(/TypeError|undefined|\bat .*\.(ts|js):/);
+      }),
+      { numRuns: 300 },
+    );
+    expect((await running.call('call_read_tool', { name: 'ring_bell', arguments: {} })).content[0]?.text).toBe('ding');
   });
 });
 

@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { CLIENTS, textOf } from '../support/clients.ts';
 import { forwardRecord, startProxy, type MetaResult, type RunningProxy } from '../support/proxy.ts';
-import { startStub, stubTool, textResult, type StubTool, type StubUpstream } from '../support/stub-upstream.ts';
+import { sleep, until, within } from '../support/wait.ts';
+import { startStub, stubTool, textResult, type StubScript, type StubTool, type StubUpstream } from '../support/stub-upstream.ts';
 
 const CAPTAIN = 'Bearer captain-7f3a';
 const COOK = 'Bearer cook-b21c';
@@ -40,8 +41,12 @@ const othersOnly = (caller: Caller): string[] =>
   CALLERS.flatMap(namesOf).filter((name) => !namesOf(caller).includes(name));
 const headersOf = (caller: Caller): Record<string, string> => (caller === undefined ? {} : { authorization: caller });
 
-async function ship(): Promise<{ stub: StubUpstream; running: RunningProxy }> {
-  const stub = await startStub({ tools: listOf, instructions: (authorization) => `For ${authorization ?? 'nobody'} only.` });
+async function ship(script: Partial<StubScript> = {}): Promise<{ stub: StubUpstream; running: RunningProxy }> {
+  const stub = await startStub({
+    tools: listOf,
+    instructions: (authorization) => `For ${authorization ?? 'nobody'} only.`,
+    ...script,
+  });
   const running = await startProxy({ upstreams: [forwardRecord(stub)] });
   return { stub, running };
 }
@@ -102,30 +107,41 @@ describe('callers with different lists at one upstream', () => {
     expect(stub.requestsOf('tools/call')).toHaveLength(0);
   });
 
-  it('reach the upstream with their own credential, whoever asks when (generated)', async () => {
-    const { stub, running } = await ship();
-    const step = fc.record({ caller: fc.constantFrom(...CALLERS), tool: fc.constantFrom(...new Set(CALLERS.flatMap(namesOf))) });
-    await fc.assert(
-      fc.asyncProperty(fc.array(step, { minLength: 2, maxLength: 8 }), async (steps) => {
-        const results = await Promise.all(
-          steps.map(({ caller, tool }) => running.call('call_write_tool', { name: tool, arguments: {} }, headersOf(caller))),
-        );
-        steps.forEach(({ caller, tool }, n) => {
-          const result = results[n];
-          const mayCall = namesOf(caller).includes(tool);
-          expect(result?.isError ?? false).toBe(!mayCall);
-          if (mayCall) expect(result?.content[0]?.text).toBe(`${tool} for ${caller ?? 'nobody'}`);
-        });
-      }),
-      { numRuns: 25 },
-    );
-    for (const request of stub.requests) {
-      const tool = request.params['name'] as string | undefined;
-      if (request.method === 'tools/call') expect(namesOf(request.authorization as Caller)).toContain(tool);
-    }
-    // One listing for each, however many asked at once.
-    expect(stub.requestsOf('tools/list')).toHaveLength(3);
-  });
+  for (const era of ['modern', 'legacy'] as const) {
+    it(`reach a ${era} upstream with their own credential, whoever asks when (generated)`, async () => {
+      const { stub, running } = await ship({ era, session: era === 'legacy' });
+      const step = fc.record({ caller: fc.constantFrom(...CALLERS), tool: fc.constantFrom(...new Set(CALLERS.flatMap(namesOf))) });
+      await fc.assert(
+        fc.asyncProperty(fc.array(step, { minLength: 2, maxLength: 8 }), async (steps) => {
+          const results = await Promise.all(
+            steps.map(({ caller, tool }) => running.call('call_write_tool', { name: tool, arguments: {} }, headersOf(caller))),
+          );
+          steps.forEach(({ caller, tool }, n) => {
+            const result = results[n];
+            const mayCall = namesOf(caller).includes(tool);
+            expect(result?.isError ?? false).toBe(!mayCall);
+            if (mayCall) expect(result?.content[0]?.text).toBe(`${tool} for ${caller ?? 'nobody'}`);
+          });
+        }),
+        { numRuns: 20 },
+      );
+      const sessionOwners = new Map<string, Set<string | undefined>>();
+      for (const request of stub.requests) {
+        const tool = request.params['name'] as string | undefined;
+        if (request.method === 'tools/call') expect(namesOf(request.authorization as Caller)).toContain(tool);
+        const session = request.headers['mcp-session-id'];
+        if (session !== undefined) {
+          sessionOwners.set(session, (sessionOwners.get(session) ?? new Set()).add(request.authorization));
+        }
+      }
+      // No two callers share a session, and none opens a second one.
+      for (const owners of sessionOwners.values()) expect(owners.size).toBe(1);
+      expect(sessionOwners.size).toBe(era === 'legacy' ? 3 : 0);
+      // One listing for each, however many asked at once.
+      expect(stub.requestsOf('tools/list')).toHaveLength(3);
+      expect(stub.violations).toEqual([]);
+    });
+  }
 
   it('get the instructions meant for them', async () => {
     const { running } = await ship();
@@ -146,6 +162,39 @@ describe('callers with different lists at one upstream', () => {
     const lower = await running.call('search_tools', { query: 'charts' }, { authorization: CAPTAIN.toLowerCase() });
     expect(said(lower)).not.toContain('read_charts');
     expect(stub.requestsOf('tools/list').map((request) => request.authorization)).toEqual([CAPTAIN, CAPTAIN.toLowerCase()]);
+  });
+
+  it('do not wait for each other, and one who leaves does not spoil the listing for who stays', async () => {
+    const { stub, running } = await ship();
+    let release = (): void => undefined;
+    const released = new Promise<void>((resolve) => (release = resolve));
+    stub.script.intercept = async ({ method, authorization }) => {
+      if (method === 'tools/list' && authorization === CAPTAIN) await released;
+      return undefined;
+    };
+    const leaving = new AbortController();
+    const search = { name: 'search_tools', arguments: { query: 'charts' } };
+    const captain = running.raw('modern', headersOf(CAPTAIN));
+    const left = captain.request('tools/call', search, { signal: leaving.signal });
+    left.catch(() => undefined);
+    await until('the listing is asked for', () => stub.requestsOf('tools/list').length === 1);
+    const staying = captain.request('tools/call', search);
+    const cook = await within('the other caller', running.call('search_tools', { query: 'barrels' }, headersOf(COOK)), 5_000);
+    expect(cook.structuredContent?.['total']).toBe(4);
+    leaving.abort();
+    await sleep(50);
+    release();
+    expect((await staying).result).toContain('read_charts');
+    expect(stub.requestsOf('tools/list').filter(({ authorization }) => authorization === CAPTAIN)).toHaveLength(1);
+  });
+
+  it('get a handshake without instructions when the upstream keeps silent too long', async () => {
+    const stub = await startStub({ tools: listOf, intercept: () => ({ kind: 'hang' }) });
+    const running = await startProxy({ upstreams: [forwardRecord(stub)], limits: { instructionsWaitMs: 200 } });
+    for (const { era, connect } of [CLIENTS[0]!, CLIENTS[3]!]) {
+      const client = await within('the handshake', connect({ kind: 'http', url: running.url, headers: headersOf(CAPTAIN) }), 8_000);
+      expect(client.instructions(), era).toMatch(/search_tools/);
+    }
   });
 
   it('keep their lists apart in the answers of our own tools/list, which is the same for all', async () => {
@@ -288,6 +337,46 @@ describe('an upstream that does not accept the credential', () => {
       expect(captain.structuredContent?.['total']).toBe(3);
     });
   }
+
+  for (const session of [true, false]) {
+    it(`is passed on from an older upstream ${session ? 'with' : 'without'} sessions too`, async () => {
+      const stub = await startStub({
+        era: 'legacy',
+        session,
+        tools: listOf,
+        admit: (authorization) =>
+          authorization === CAPTAIN ? true : { kind: 'http', status: 401, headers: { 'WWW-Authenticate': CHALLENGE } },
+      });
+      const running = await startProxy({ upstreams: [forwardRecord(stub)] });
+      for (const era of ['modern', 'legacy'] as const) {
+        const reply = await running.raw(era, headersOf(COOK)).call('call_read_tool', '{"name":"read_charts"}');
+        expect([reply.status, reply.headers['www-authenticate']]).toEqual([401, CHALLENGE]);
+        const captain = await running.raw(era, headersOf(CAPTAIN)).call('call_read_tool', '{"name":"read_charts"}');
+        expect(captain.result).toContain(`read_charts for ${CAPTAIN}`);
+      }
+    });
+  }
+
+  it('does not hide the tools of an upstream with a credential of its own, and is named', async () => {
+    const refusing = await startStub({ admit: () => ({ kind: 'http', status: 401, headers: { 'WWW-Authenticate': CHALLENGE } }) });
+    const own = await startStub({ tools: [named('ring_bell', 'Rings the bell.', true)] });
+    const running = await startProxy({ upstreams: [forwardRecord(refusing, 'ship'), { ...forwardRecord(own, 'bell'), auth: 'own' }] });
+    await running.settled();
+    const found = await running.call('search_tools', { query: 'bell' }, headersOf(COOK));
+    expect(found.structuredContent).toMatchObject({ total: 1, unavailable: [{ name: 'ship' }] });
+    expect((await running.call('call_read_tool', { name: 'ring_bell', arguments: {} }, headersOf(COOK))).isError ?? false).toBe(false);
+  });
+
+  it('is never asked again at the address it redirects to', async () => {
+    const elsewhere = await startStub({ tools: listOf });
+    for (const status of [301, 302, 303, 307, 308]) {
+      const stub = await startStub({ intercept: () => ({ kind: 'http', status, headers: { Location: elsewhere.url } }) });
+      const running = await startProxy({ upstreams: [forwardRecord(stub)] });
+      const reply = await running.raw('modern', headersOf(CAPTAIN)).call('call_read_tool', '{"name":"read_charts"}');
+      expect(reply.body, String(status)).toMatch(/redirect/i);
+    }
+    expect(elsewhere.requests).toHaveLength(0);
+  });
 
   it('is seen by the SDKs’ clients as what it is', async () => {
     const stub = await startStub({

@@ -2,6 +2,7 @@ import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { whenDone } from '../support/cleanup.ts';
+import { rawHttp } from '../support/clients.ts';
 import { rawMember } from '../support/raw-json.ts';
 import { httpRecord, startHttpProgram, startProxy, startStdioProgram, stdioRecord, type RunningProxy } from '../support/proxy.ts';
 import { isAlive, scriptStdio, type StdioTool } from '../support/stdio-upstream.ts';
@@ -330,6 +331,39 @@ describe('odd listings', () => {
     });
   }
 
+  it('with a name twice keep the first', async () => {
+    const stub = await startStub({ tools: [stubTool('ring', { description: 'Rings once.' }), stubTool('ring', { description: 'Rings twice.' })] });
+    const running = await startProxy({ upstreams: [httpRecord('odd', stub)] });
+    await running.settled();
+    const { tools, dropped } = await running.proxy.local.listTools();
+    expect(tools.map((tool) => tool.description)).toEqual(['Rings once.']);
+    expect(dropped.map((tool) => tool.name)).toEqual(['ring']);
+  });
+
+  it('with names of every kind can be searched, described and called by them', async () => {
+    const names = [
+      'ąžuolas', '海の道具', 'bell🌊', 'a b', ' lead', 'trail ', 'tab\tname', 'line\nname', 'a__b', '=?base64?x?=', '__proto__', 'constructor',
+      'toString', 'hasOwnProperty', 'x'.repeat(300), 'Ring', 'ring', 'with"quote', "it's", 'a/b.c:d', '-', '0',
+    ];
+    const stub = await startStub({ tools: names.map((name) => stubTool(name, { readOnly: true })) });
+    const child = scriptStdio({ tools: names.map((name) => childTool(name)) });
+    for (const record of [httpRecord('one', stub), stdioRecord('one', child)]) {
+      const running = await startProxy({ upstreams: [record] });
+      await running.settled();
+      const listed = await running.proxy.local.listTools();
+      expect(listed.tools.map((tool) => tool.name).sort()).toEqual([...names].sort());
+      expect((await search(running)).total).toBe(names.length);
+      for (const name of names) {
+        const described = await running.call('describe_tool', { names: [name] });
+        expect(described.structuredContent, name).toMatchObject({ tools: [{ name }] });
+        const called = await running.call('call_read_tool', { name, arguments: {} });
+        expect(called.isError ?? false, name).toBe(false);
+      }
+    }
+    for (const name of names) expect(stub.callsOf(name), name).toHaveLength(1);
+    expect(stub.violations).toEqual([]);
+  });
+
   it('of more than a hundred tools are followed to the last page', async () => {
     const many = Array.from({ length: 123 }, (_, n) => stubTool(`gauge_${n}`, { description: `Reads gauge number ${n}.`, readOnly: true }));
     const stub = await startStub({ tools: many, pageSize: 10 });
@@ -531,6 +565,19 @@ describe('children', () => {
     await until('the child is ready', () => child.linesOf('tools/list').length > 0);
     running.child.kill('SIGKILL');
     await child.allGone();
+  });
+
+  it('and the calls under way are waited for after SIGTERM over HTTP', async () => {
+    const slow = scriptStdio({ tools: [{ ...childTool('slow'), does: { kind: 'raw', raw: '{"content":[{"type":"text","text":"finished"}]}', delayMs: 1_000 } }] });
+    const running = await startHttpProgram([], { config: config(slow) });
+    const client = rawHttp(running.url, { era: 'legacy' });
+    await until('the child is ready', async () => (await client.call('search_tools', '{"query":"slow"}')).body.includes('"total":1'));
+    const call = client.call('call_read_tool', '{"name":"slow"}');
+    await until('the call has arrived', () => slow.callsOf('slow').length === 1);
+    running.child.kill('SIGTERM');
+    expect((await call).result).toContain('finished');
+    await within('the program ends', running.exited);
+    await slow.allGone();
   });
 
   it('leave a running call to finish while the program drains', async () => {
