@@ -10,7 +10,10 @@ import { PROJECT } from './evaluation-set.ts';
  * Builds the ranking of another commit beside this one, in a git work tree under the system's temporary
  * folder, and lends it to `use`. The work tree is gone afterwards, whatever happens.
  */
-export async function withEarlierRanking(ref: string, use: (createPool: () => DocumentPool) => void): Promise<void> {
+export async function withEarlierRanking(
+  ref: string,
+  use: (createPool: () => DocumentPool) => void,
+): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'mcpproxy-eval-'));
   const tree = join(folder, 'tree');
   const git = (...args: readonly string[]): void => {
@@ -21,7 +24,10 @@ export async function withEarlierRanking(ref: string, use: (createPool: () => Do
     symlinkSync(join(PROJECT, 'node_modules'), join(tree, 'node_modules'));
     writeFileSync(join(tree, 'tsconfig.earlier.json'), JSON.stringify(ONLY_SEARCH));
     const compiler = join(PROJECT, 'node_modules/typescript/bin/tsc');
-    execFileSync(process.execPath, [compiler, '-p', 'tsconfig.earlier.json'], { cwd: tree, stdio: 'inherit' });
+    execFileSync(process.execPath, [compiler, '-p', 'tsconfig.earlier.json'], {
+      cwd: tree,
+      stdio: 'inherit',
+    });
     const entry = pathToFileURL(join(tree, 'built/search/index.js')).href;
     const { createDocumentPool } = (await import(entry)) as { createDocumentPool: () => DocumentPool };
     use(createDocumentPool);

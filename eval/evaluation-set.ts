@@ -48,8 +48,8 @@ interface QuestionLine {
  * as the program sees a catalog that a gateway has put together.
  */
 export function readSet(folder: string): EvaluationSet {
-  const tools = readLines<ToolLine>(join(folder, 'tools.jsonl')).map(indexedTool);
-  const questions = readLines<QuestionLine>(join(folder, 'queries.jsonl')).map((line) => ({
+  const tools = readLines(join(folder, 'tools.jsonl')).map((line) => indexedTool(line as ToolLine));
+  const questions = (readLines(join(folder, 'queries.jsonl')) as readonly QuestionLine[]).map((line) => ({
     id: line.id,
     text: line.query,
     language: line.lang ?? 'en',
@@ -58,12 +58,12 @@ export function readSet(folder: string): EvaluationSet {
   return { tools, questions };
 }
 
-export function readLines<T>(file: string): readonly T[] {
+function readLines(file: string): readonly unknown[] {
   const lines = readFileSync(file, 'utf8').split('\n');
-  return lines.filter((line) => line.trim() !== '').map((line) => JSON.parse(line) as T);
+  return lines.filter((line) => line.trim() !== '').map((line) => JSON.parse(line) as unknown);
 }
 
-export function indexedTool(line: ToolLine): IndexedTool {
+function indexedTool(line: ToolLine): IndexedTool {
   const definition = {
     name: line.name,
     ...(line.title ? { title: line.title } : {}),

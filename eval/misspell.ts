@@ -11,7 +11,9 @@ export function misspelt(set: EvaluationSet): EvaluationSet {
   const random = numbersFrom(5);
   const questions = set.questions.map((question) => ({
     ...question,
-    text: question.text.replace(/\p{L}{5,}/gu, (word) => (random() < 0.5 ? misspeltWord(word, random) : word)),
+    text: question.text.replace(/\p{L}{5,}/gu, (word) =>
+      random() < 0.5 ? misspeltWord(word, random) : word,
+    ),
   }));
   return { ...set, questions };
 }

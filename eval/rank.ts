@@ -6,7 +6,10 @@ import type { EvaluationSet, Question } from './evaluation-set.ts';
 export function measure(index: ToolIndex, { tools, questions }: EvaluationSet): readonly Measured[] {
   return questions.map((question) => {
     const { matches } = index.search(question.text, { limit: 10 });
-    return measured(question, matches.map(({ position }) => tools[position]!.exposedName));
+    return measured(
+      question,
+      matches.map(({ position }) => tools[position]!.exposedName),
+    );
   });
 }
 

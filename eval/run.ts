@@ -31,14 +31,17 @@ async function main(args: readonly string[]): Promise<void> {
   });
   for (const { folder, measured } of now) {
     const rows = byLanguage(measured);
-    if (options.json) for (const row of rows) console.log(JSON.stringify({ set: folder, ranking: 'words', ...row }));
+    if (options.json)
+      for (const row of rows) console.log(JSON.stringify({ set: folder, ranking: 'words', ...row }));
     else console.log(`\n${folder}, ranked by words\n${scoreTable(rows)}`);
   }
   if (options.compare === undefined) return;
   await withEarlierRanking(options.compare, (earlierPool) => {
     for (const { folder, set, measured } of now) {
       const before = measure(earlierPool().openView(set.tools), set);
-      console.log(`\n${folder}, this ranking minus that of ${options.compare}\n${differenceTable(before, measured)}`);
+      console.log(
+        `\n${folder}, this ranking minus that of ${options.compare}\n${differenceTable(before, measured)}`,
+      );
     }
   });
 }

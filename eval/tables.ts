@@ -7,13 +7,23 @@ import {
   type Measured,
 } from '../src/search/measure.ts';
 
-const TITLES = { recall1: 'recall@1', recall5: 'recall@5', recall10: 'recall@10', mrr: 'MRR', ndcg: 'nDCG@10' } as const;
+const TITLES = {
+  recall1: 'recall@1',
+  recall5: 'recall@5',
+  recall10: 'recall@10',
+  mrr: 'MRR',
+  ndcg: 'nDCG@10',
+} as const;
 
 /** One line a language: n, then every score with its 95 % interval. */
 export function scoreTable(rows: readonly LanguageScores[]): string {
   return table([
     ['language', 'n', ...SCORE_NAMES.map((name) => TITLES[name])],
-    ...rows.map((row) => [row.language, String(row.questions), ...SCORE_NAMES.map((name) => share(row.scores[name]))]),
+    ...rows.map((row) => [
+      row.language,
+      String(row.questions),
+      ...SCORE_NAMES.map((name) => share(row.scores[name])),
+    ]),
   ]);
 }
 
@@ -21,10 +31,19 @@ export function scoreTable(rows: readonly LanguageScores[]): string {
 export function differenceTable(before: readonly Measured[], after: readonly Measured[]): string {
   const languages = [...new Set(after.map((one) => one.language))];
   const rows = languages.map((language) => {
-    const pairs = after.flatMap((one, i) => (one.language === language ? [{ then: scoresOf(before[i]!), now: scoresOf(one) }] : []));
-    const changed = pairs.filter(({ then, now }) => SCORE_NAMES.some((name) => then[name] !== now[name])).length;
+    const pairs = after.flatMap((one, i) =>
+      one.language === language ? [{ before: scoresOf(before[i]!), now: scoresOf(one) }] : [],
+    );
+    const changed = pairs.filter(({ before, now }) =>
+      SCORE_NAMES.some((name) => before[name] !== now[name]),
+    ).length;
     const differences = SCORE_NAMES.map((name) =>
-      points(pairedDifference(pairs.map(({ then }) => then[name]), pairs.map(({ now }) => now[name]))),
+      points(
+        pairedDifference(
+          pairs.map(({ before }) => before[name]),
+          pairs.map(({ now }) => now[name]),
+        ),
+      ),
     );
     return [language, String(pairs.length), String(changed), ...differences];
   });
@@ -43,5 +62,12 @@ function points({ mean, low, high }: Estimate): string {
 
 function table(rows: readonly (readonly string[])[]): string {
   const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
-  return rows.map((row) => row.map((cell, column) => cell.padEnd(widths[column]!)).join('  ').trimEnd()).join('\n');
+  return rows
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column]!))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
 }

@@ -68,7 +68,8 @@ function changedOnce(from: RankingConstants): RankingConstants {
   const scale = SCALES[Math.floor(random() * SCALES.length)]!;
   const field: Field = FIELDS[Math.floor(random() * FIELDS.length)]!;
   const dice = random();
-  if (dice < 0.45) return { ...from, weight: { ...from.weight, [field]: rounded(from.weight[field] * scale) } };
+  if (dice < 0.45)
+    return { ...from, weight: { ...from.weight, [field]: rounded(from.weight[field] * scale) } };
   if (dice < 0.7) {
     const share = Math.min(1, from.lengthShare[field] * scale);
     return { ...from, lengthShare: { ...from.lengthShare, [field]: rounded(share) } };
@@ -101,7 +102,9 @@ for (let round = 0; round < Number(rounds); round++) {
 const start = tried[0]!;
 open.forEach(({ name }, i) => {
   const chosen = best(i);
-  console.log(`${name}: before ${start.worth[i]!.toFixed(4)}, chosen without it ${chosen.worth[i]!.toFixed(4)}`);
+  console.log(
+    `${name}: before ${start.worth[i]!.toFixed(4)}, chosen without it ${chosen.worth[i]!.toFixed(4)}`,
+  );
 });
 const chosen = best(-1);
 console.log(`all: ${mean(start.worth).toFixed(4)} → ${mean(chosen.worth).toFixed(4)}`);

@@ -45,12 +45,15 @@ function stem(word: string, script: Script, language: LatinLanguage): string {
       return stemRussian(word);
     case 'arabic':
       return stemArabic(word);
-    default:
+    case 'greek':
+    case 'cjk':
+    case 'unspaced':
+    case 'other':
       return word;
   }
 }
 
-const NON_ASCII = /[^\x00-\x7f]/;
+const NON_ASCII = /\P{ASCII}/u;
 const LETTERS_WITHOUT_PARTS: Readonly<Record<string, string>> = {
   ß: 'ss',
   æ: 'ae',
@@ -66,12 +69,13 @@ const LETTERS_WITHOUT_PARTS: Readonly<Record<string, string>> = {
 function fold(term: string, script: Script): string {
   if (script === 'other' || !NON_ASCII.test(term)) return term;
   const bare = term.normalize('NFD').replace(/\p{Mn}+/gu, '');
-  const folded = script === 'latin' ? bare.replace(/[ßæœøđðþłı]/g, (letter) => LETTERS_WITHOUT_PARTS[letter]!) : bare;
+  const folded =
+    script === 'latin' ? bare.replace(/[ßæœøđðþłı]/g, (letter) => LETTERS_WITHOUT_PARTS[letter]!) : bare;
   return folded === '' ? term : folded;
 }
 
 function characterTerms(run: string): readonly string[] {
-  const characters = [...run];
+  const characters = Array.from(run);
   const terms: string[] = [];
   characters.forEach((character, i) => {
     terms.push(character);

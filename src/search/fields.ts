@@ -1,5 +1,14 @@
 /** The parts of a tool that are ranked apart; the order is the order of the counts in a posting. */
-export const FIELDS = ['name', 'title', 'server', 'lead', 'rest', 'parameter', 'parameterText', 'choice'] as const;
+export const FIELDS = [
+  'name',
+  'title',
+  'server',
+  'lead',
+  'rest',
+  'parameter',
+  'parameterText',
+  'choice',
+] as const;
 
 export type Field = (typeof FIELDS)[number];
 
@@ -20,7 +29,16 @@ export interface RankingConstants {
 }
 
 export const RANKING: RankingConstants = {
-  weight: { name: 4, title: 4, server: 1.5, lead: 2, rest: 0.6, parameter: 0.8, parameterText: 0.35, choice: 0.8 },
+  weight: {
+    name: 4,
+    title: 4,
+    server: 1.5,
+    lead: 2,
+    rest: 0.6,
+    parameter: 0.8,
+    parameterText: 0.35,
+    choice: 0.8,
+  },
   lengthShare: {
     name: 0.9,
     title: 0.9,

@@ -18,35 +18,50 @@ export const FUNCTION_WORDS = {
     on off over under again further once here there both few more most other only own same too very just also
     not no don doesn didn isn aren wasn weren won wouldn couldn shouldn hasn haven hadn ain
     s t ll ve re m d via per etc eg ie within without upon onto across along around among there's let lets`),
-  lithuanian: words(`ir yra kad su iš į apie kaip kuris kuri kurie kurį kurių ar bet tai tik nuo iki po prie per už
+  lithuanian:
+    words(`ir yra kad su iš į apie kaip kuris kuri kurie kurį kurių ar bet tai tik nuo iki po prie per už
     mano man mūsų mums jūsų jo jos jų šis ši šio šios tas ta to tos visus visas visi visų jei arba nėra bus buvo
     kur kas ką ko kiek kokie kokia koks dėl pagal reikia galima noriu`),
-  german: words(`der die das den dem des ein eine einen einem einer eines und oder ist sind nicht mit für von zu zum zur
+  german:
+    words(`der die das den dem des ein eine einen einem einer eines und oder ist sind nicht mit für von zu zum zur
     auf im ins aus bei nach über unter durch wird werden wurde ich du er sie wir ihr mir mich mein meine meinen
     meiner alle als auch wie wenn dass kann welche welcher welches diese dieser dieses um bis ohne`),
-  french: words(`le la les un une des du de et ou est sont dans pour par sur avec au aux ce cette ces qui que quoi
+  french:
+    words(`le la les un une des du de et ou est sont dans pour par sur avec au aux ce cette ces qui que quoi
     pas ne plus je tu il elle nous vous ils mon ma mes votre vos leur leurs son ses sans être comme dont où`),
-  spanish: words(`el los las un una unos unas y o es son en de del para por con sin que se su sus al como más pero
+  spanish:
+    words(`el los las un una unos unas y o es son en de del para por con sin que se su sus al como más pero
     mi mis este esta estos estas ese cuando donde cuál qué si ya está están le lo`),
-  italian: words(`il lo la gli le un uno una e o è sono di del della dei delle degli da dal dalla in nel nella per con
+  italian:
+    words(`il lo la gli le un uno una e o è sono di del della dei delle degli da dal dalla in nel nella per con
     su sul sulla che non si mi ma come più questo questa questi quale quando dove al alla ai`),
-  portuguese: words(`o os as um uma uns umas e ou é são em no na nos nas de do da dos das para por com sem que se seu
+  portuguese:
+    words(`o os as um uma uns umas e ou é são em no na nos nas de do da dos das para por com sem que se seu
     sua seus suas ao à como mais mas meu minha este esta quando onde qual não está`),
-  dutch: words(`de het een en of is zijn niet met voor van naar op in uit bij door over onder wordt worden ik je hij
+  dutch:
+    words(`de het een en of is zijn niet met voor van naar op in uit bij door over onder wordt worden ik je hij
     wij mijn deze dit die dat wat welke hoe alle als ook om aan te kan`),
-  swedish: words(`och eller är inte med för av på till från en ett den det de som om alla kan jag du vi min mitt mina
+  swedish:
+    words(`och eller är inte med för av på till från en ett den det de som om alla kan jag du vi min mitt mina
     din vilka vilken hur när vid att har`),
-  danish: words(`og eller er ikke med for af på til fra en et den det de som om alle kan jeg du vi min mit mine hvilke
+  danish:
+    words(`og eller er ikke med for af på til fra en et den det de som om alle kan jeg du vi min mit mine hvilke
     hvordan når ved at har efter`),
-  norwegian: words(`og eller er ikke med for av på til fra en ei et den det de som om alle kan jeg du vi min mitt mine
+  norwegian:
+    words(`og eller er ikke med for av på til fra en ei et den det de som om alle kan jeg du vi min mitt mine
     hvilke hvordan når ved å har etter`),
-  finnish: words(`ja tai on ovat ei se että joka kuin myös kaikki minun mitä missä miten kun jos tämä nämä voi olla
+  finnish:
+    words(`ja tai on ovat ei se että joka kuin myös kaikki minun mitä missä miten kun jos tämä nämä voi olla
     sekä niiden sen`),
-  turkish: words(`ve veya bir bu şu için ile de da mi ne nasıl gibi tüm olarak olan daha çok benim hangi var yok en
+  turkish:
+    words(`ve veya bir bu şu için ile de da mi ne nasıl gibi tüm olarak olan daha çok benim hangi var yok en
     kadar sonra`),
-  hungarian: words(`a az és vagy egy nem hogy van volt ez ezt mint csak már meg ki mi minden milyen hogyan alapján
+  hungarian:
+    words(`a az és vagy egy nem hogy van volt ez ezt mint csak már meg ki mi minden milyen hogyan alapján
     szerint`),
-  romanian: words(`și sau este sunt un o de la în din cu pe pentru care ce nu mai al ale ai prin să fi toate meu mea`),
+  romanian: words(
+    `și sau este sunt un o de la în din cu pe pentru care ce nu mai al ale ai prin să fi toate meu mea`,
+  ),
 } as const;
 
 export type LatinLanguage = keyof typeof FUNCTION_WORDS;

@@ -18,7 +18,13 @@ export interface Scores {
   readonly ndcg: number;
 }
 
-export const SCORE_NAMES = ['recall1', 'recall5', 'recall10', 'mrr', 'ndcg'] as const satisfies readonly (keyof Scores)[];
+export const SCORE_NAMES = [
+  'recall1',
+  'recall5',
+  'recall10',
+  'mrr',
+  'ndcg',
+] as const satisfies readonly (keyof Scores)[];
 
 /** The scores of one question; recall@k is right tools within k / all right tools. */
 export function scoresOf({ relevant, ranks }: Measured): Scores {
@@ -78,7 +84,13 @@ export function byLanguage(measured: readonly Measured[]): readonly LanguageScor
     return {
       language,
       questions: group.length,
-      scores: { recall1: of('recall1'), recall5: of('recall5'), recall10: of('recall10'), mrr: of('mrr'), ndcg: of('ndcg') },
+      scores: {
+        recall1: of('recall1'),
+        recall5: of('recall5'),
+        recall10: of('recall10'),
+        mrr: of('mrr'),
+        ndcg: of('ndcg'),
+      },
     };
   });
 }
@@ -87,7 +99,11 @@ export function byLanguage(measured: readonly Measured[]): readonly LanguageScor
  * The mean difference `after − before` of paired values, with a 95 % bootstrap interval. The numbers drawn
  * are the same in every run, so that a report can be repeated.
  */
-export function pairedDifference(before: readonly number[], after: readonly number[], rounds = 2_000): Estimate {
+export function pairedDifference(
+  before: readonly number[],
+  after: readonly number[],
+  rounds = 2_000,
+): Estimate {
   const differences = after.map((value, i) => value - before[i]!);
   const n = differences.length;
   if (n === 0) return { mean: Number.NaN, low: Number.NaN, high: Number.NaN };

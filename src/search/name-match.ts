@@ -27,7 +27,9 @@ export function namePieces(question: string): readonly NamePiece[] {
   const pieces: NamePiece[] = [];
   const parts = whole.split(/[\s,;"'`()[\]]+/u).filter((part) => part !== '');
   if (whole.length <= LONGEST_PIECE) addPiece(pieces, whole, parts.length === 1);
-  if (parts.length > 1) for (const part of parts) if (part.length <= LONGEST_PIECE && IDENTIFIER.test(part)) addPiece(pieces, part, true);
+  if (parts.length > 1)
+    for (const part of parts)
+      if (part.length <= LONGEST_PIECE && IDENTIFIER.test(part)) addPiece(pieces, part, true);
   return pieces;
 }
 
@@ -65,7 +67,11 @@ export function matchName(
   const short = cut > 0 ? nameWords(tool.name.slice(cut + 2)) : own;
   if (cut > 0 && equals(piece.words, short)) return 'exact';
   for (const name of [own, short]) {
-    if (name.length > 0 && endsWith(piece.words, name) && equals(piece.words.slice(0, -name.length), nameWords(tool.upstream))) {
+    if (
+      name.length > 0 &&
+      endsWith(piece.words, name) &&
+      equals(piece.words.slice(0, -name.length), nameWords(tool.upstream))
+    ) {
       return 'exact';
     }
   }

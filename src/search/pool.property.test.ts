@@ -11,7 +11,18 @@ import { createDocumentPool, type IndexedTool, type ToolIndex } from './index.ts
 const WORDS = `file files read write list issue issues github GitHub create delete remove repository repo user
  users message send mail weather forecast city search web page webpage file system filesystem failas failų
  nuotraukos der die und Datei 文件 创建文件 検索 погода прогноз the of`.split(/\s+/);
-const QUESTION_WORDS = [...WORDS, 'fiel', 'serch', 'forcast', 'unknownword', 'get', 'main', 'login', 'log', 'in'];
+const QUESTION_WORDS = [
+  ...WORDS,
+  'fiel',
+  'serch',
+  'forcast',
+  'unknownword',
+  'get',
+  'main',
+  'login',
+  'log',
+  'in',
+];
 
 const text = (words: readonly string[], max: number): fc.Arbitrary<string> =>
   fc.array(fc.constantFrom(...words), { minLength: 0, maxLength: max }).map((chosen) => chosen.join(' '));
@@ -56,7 +67,10 @@ test('a view of a pool answers exactly as an index of that view alone', { timeou
       const open: OpenView[] = [];
       for (const { close, take } of steps) {
         if (open.length > 0 && close < 4) open.splice(close % open.length, 1)[0]!.index.close();
-        const chosen = take.map((i, place) => ({ ...tools[i % tools.length]!, exposedName: `t${i}_${place}` }));
+        const chosen = take.map((i, place) => ({
+          ...tools[i % tools.length]!,
+          exposedName: `t${i}_${place}`,
+        }));
         open.push({ tools: chosen, index: pool.openView(chosen) });
         for (const view of open) compare(view, questions, limit);
       }

@@ -3,7 +3,15 @@ import { createDocumentPool, type IndexedTool } from './index.ts';
 
 let serial = 0;
 function tool(name: string, description: string, more: Partial<IndexedTool> = {}): IndexedTool {
-  return { exposedName: name, name, upstream: 'main', description, inputSchema: {}, digest: `d${serial++}`, ...more };
+  return {
+    exposedName: name,
+    name,
+    upstream: 'main',
+    description,
+    inputSchema: {},
+    digest: `d${serial++}`,
+    ...more,
+  };
 }
 
 function names(tools: readonly IndexedTool[], question: string, limit = 3): readonly string[] {
@@ -33,7 +41,15 @@ test('finds a brand written in two humps by its lower-case form', () => {
 });
 
 test('puts a named tool first, however the name is written', () => {
-  for (const question of ['read_file', 'read-file', 'readFile', 'Read file', 'main:read_file', 'main__read_file', 'please use read_file to write the text'])
+  for (const question of [
+    'read_file',
+    'read-file',
+    'readFile',
+    'Read file',
+    'main:read_file',
+    'main__read_file',
+    'please use read_file to write the text',
+  ])
     expect(names(tools, question)[0]).toBe('read_file');
   expect(names(tools, 'write_file, create_issue').slice(0, 2)).toEqual(['write_file', 'create_issue']);
 });
@@ -73,7 +89,12 @@ test('explains a score by the terms and fields it is made of', () => {
     ['wriet', 0.6],
   ]);
   expect(explanation.matches[0]!.position).toBe(3);
-  expect(explanation.matches[0]!.terms[0]).toMatchObject({ word: 'wriet', term: 'write', kind: 'near', tools: 1 });
+  expect(explanation.matches[0]!.terms[0]).toMatchObject({
+    word: 'wriet',
+    term: 'write',
+    kind: 'near',
+    tools: 1,
+  });
   expect(explanation.matches[0]!.terms[0]!.fields.map(({ field }) => field)).toEqual(['name', 'lead']);
   for (const { score, named, metFactor, terms } of explanation.matches) {
     expect(named + metFactor * terms.reduce((sum, term) => sum + term.score, 0)).toBeCloseTo(score, 9);

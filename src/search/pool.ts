@@ -13,7 +13,10 @@ export interface PoolOptions {
   readonly compactAfter?: number;
 }
 
-export function createDocumentPool({ constants = RANKING, compactAfter = 64 }: PoolOptions = {}): DocumentPool {
+export function createDocumentPool({
+  constants = RANKING,
+  compactAfter = 64,
+}: PoolOptions = {}): DocumentPool {
   return new Pool(constants, compactAfter);
 }
 
@@ -64,7 +67,9 @@ export class Pool implements DocumentPool {
   closeView(view: View, documents: Int32Array): void {
     if (!this.#views.delete(view)) return;
     for (const document of documents) {
-      if (--this.#references[document]! === 0) this.#dead++;
+      const left = this.#references[document]! - 1;
+      this.#references[document] = left;
+      if (left === 0) this.#dead++;
     }
     if (this.#dead > this.#compactAfter && this.#dead * 2 > this.size) this.#compact();
   }
@@ -73,13 +78,14 @@ export class Pool implements DocumentPool {
     let numbers = this.#numbers.get(tool.upstream);
     if (numbers === undefined) this.#numbers.set(tool.upstream, (numbers = new Map()));
     let number = numbers.get(tool.digest);
+    const isNew = number === undefined;
     if (number === undefined) {
       number = this.#add(tool);
       numbers.set(tool.digest, number);
-    } else if (this.#references[number]! === 0) {
-      this.#dead--;
     }
-    this.#references[number]!++;
+    const references = this.#references[number]!;
+    if (references === 0 && !isNew) this.#dead--;
+    this.#references[number] = references + 1;
     return number;
   }
 

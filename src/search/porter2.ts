@@ -143,7 +143,7 @@ function dropPast(word: string, r1: number): string {
   return r1 >= rest.length && endsInShortSyllable(rest) ? `${rest}e` : rest;
 }
 
-const DOUBLED: ReadonlySet<number> = new Set([...'bdfgmnprt'].map((letter) => letter.charCodeAt(0)));
+const DOUBLED: ReadonlySet<number> = new Set(Array.from('bdfgmnprt', (letter) => letter.charCodeAt(0)));
 
 // Step 1c.
 function finalYToI(word: string): string {
@@ -230,10 +230,9 @@ function replaceStep3(word: string, r1: number, r2: number): string {
 }
 
 const STEP_4 = byLastLetter(
-  [
-    ...['al', 'ance', 'ence', 'er', 'ic', 'able', 'ible', 'ant', 'ement', 'ment', 'ent', 'ism', 'ate'],
-    ...['iti', 'ous', 'ive', 'ize', 'ion'],
-  ].map((ending) => [ending, ''] as const),
+  'al ance ence er ic able ible ant ement ment ent ism ate iti ous ive ize ion'
+    .split(' ')
+    .map((ending) => [ending, ''] as const),
 );
 
 function dropStep4(word: string, r2: number): string {

@@ -64,7 +64,8 @@ export class Postings {
   #block(size: number): number {
     const start = this.#used;
     this.#used += HEADER + size * POSTING;
-    if (this.#used > this.cells.length) this.cells = wider(this.cells, Math.max(this.#used, Math.ceil(this.cells.length * 1.25)));
+    if (this.#used > this.cells.length)
+      this.cells = wider(this.cells, Math.max(this.#used, Math.ceil(this.cells.length * 1.25)));
     return start;
   }
 

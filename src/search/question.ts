@@ -54,7 +54,11 @@ export function readQuestion(question: string, lexicon: Lexicon, constants: Rank
   const all = wordsOf(question, lexicon);
   const content = contentOf(all);
   const ignored = content.length < all.length ? all.filter((word) => !content.includes(word)) : [];
-  const reader = new Reader(lexicon, constants, ignored.map(({ text }) => text));
+  const reader = new Reader(
+    lexicon,
+    constants,
+    ignored.map(({ text }) => text),
+  );
   const asked = new Map<string, Asked>();
   for (const word of content) {
     for (const key of word.keys) {
@@ -85,12 +89,15 @@ interface Asked extends Word {
 
 function wordsOf(question: string, lexicon: Lexicon): readonly Word[] {
   const words: Word[] = [];
-  scanWords(question.length > LONGEST_QUESTION ? question.slice(0, LONGEST_QUESTION) : question, (text, script, isWhole) => {
-    const word = { text, script, keys: termsOf(text, script, 'english') };
-    if (!isWhole) words.push(word);
-    // `GitHub` is one word where the view knows it as one, else the two it was written with.
-    else if (lexicon.find(word.keys[0]!) !== undefined) words.splice(-2, 2, word);
-  });
+  scanWords(
+    question.length > LONGEST_QUESTION ? question.slice(0, LONGEST_QUESTION) : question,
+    (text, script, isWhole) => {
+      const word = { text, script, keys: termsOf(text, script, 'english') };
+      if (!isWhole) words.push(word);
+      // `GitHub` is one word where the view knows it as one, else the two it was written with.
+      else if (lexicon.find(word.keys[0]!) !== undefined) words.splice(-2, 2, word);
+    },
+  );
   return words;
 }
 
@@ -171,12 +178,14 @@ class Reader implements ReadQuestion {
     const { length } = asked.key;
     if (length < 4) return 0;
     const near = this.#lexicon.near(asked.key, length >= 8 ? 2 : 1).slice(0, MOST_NEAR_WORDS);
-    for (const found of near) this.#add(asked, found.term, 'near', this.#constants.nearWordWeight / found.distance, found);
+    for (const found of near)
+      this.#add(asked, found.term, 'near', this.#constants.nearWordWeight / found.distance, found);
     return near.length > 0 ? 0.6 / near[0]!.distance : 0;
   }
 
   synonyms(asked: Asked): void {
-    for (const synonym of synonymsOf(asked.key)) this.#add(asked, synonym, 'synonym', this.#constants.synonymWeight);
+    for (const synonym of synonymsOf(asked.key))
+      this.#add(asked, synonym, 'synonym', this.#constants.synonymWeight);
   }
 
   /** "file system" → `filesystem`, "log in" → `login`: looked up beside the two words, also over function words. */
@@ -186,7 +195,12 @@ class Reader implements ReadQuestion {
       if (first.script !== 'latin' || second.script !== 'latin') continue;
       const text = first.text + second.text;
       const [term] = termsOf(text, 'latin', 'english');
-      this.#add({ text, script: 'latin', keys: [], key: term!, times: 1 }, term!, 'joined', this.#constants.joinedWeight);
+      this.#add(
+        { text, script: 'latin', keys: [], key: term!, times: 1 },
+        term!,
+        'joined',
+        this.#constants.joinedWeight,
+      );
     }
   }
 }

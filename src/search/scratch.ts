@@ -33,8 +33,10 @@ export class Scratch {
   take(owner: object, documents: Int32Array, capacity: number): void {
     if (this.#owner === owner && this.ordinals.length >= capacity) return;
     if (this.ordinals.length < capacity) this.ordinals = new Int32Array(Math.ceil(capacity * 1.25));
-    else if (this.#documents !== undefined) for (const document of this.#documents) this.ordinals[document] = 0;
-    for (let ordinal = 0; ordinal < documents.length; ordinal++) this.ordinals[documents[ordinal]!] = ordinal + 1;
+    else if (this.#documents !== undefined)
+      for (const document of this.#documents) this.ordinals[document] = 0;
+    for (let ordinal = 0; ordinal < documents.length; ordinal++)
+      this.ordinals[documents[ordinal]!] = ordinal + 1;
     this.#forgetTerms();
     this.#owner = owner;
     this.#documents = documents;

@@ -77,7 +77,8 @@ function collect(schema: unknown, depth: number, found: SchemaText): void {
   if (depth > DEEPEST || !isObject(schema)) return;
   const choices = schema['enum'];
   if (Array.isArray(choices)) {
-    for (const choice of choices.slice(0, MOST_CHOICES)) if (typeof choice === 'string') found.choices.push(choice);
+    for (const choice of choices.slice(0, MOST_CHOICES))
+      if (typeof choice === 'string') found.choices.push(choice);
   }
   const properties = schema['properties'];
   if (isObject(properties)) {
@@ -95,11 +96,13 @@ function collect(schema: unknown, depth: number, found: SchemaText): void {
   for (const key of SUBSCHEMAS) collect(schema[key], depth + 1, found);
   for (const key of SUBSCHEMA_LISTS) {
     const list = schema[key];
-    if (Array.isArray(list)) for (const entry of list.slice(0, MOST_CHOICES)) collect(entry, depth + 1, found);
+    if (Array.isArray(list))
+      for (const entry of list.slice(0, MOST_CHOICES)) collect(entry, depth + 1, found);
   }
   for (const key of SUBSCHEMA_MAPS) {
     const map = schema[key];
-    if (isObject(map)) for (const entry of Object.values(map).slice(0, MOST_PARAMETERS)) collect(entry, depth + 1, found);
+    if (isObject(map))
+      for (const entry of Object.values(map).slice(0, MOST_PARAMETERS)) collect(entry, depth + 1, found);
   }
 }
 

@@ -4,8 +4,21 @@ import { LATIN_LANGUAGES } from './language.ts';
 import { matchName, namePieces, type NameMatch, type NamePiece } from './name-match.ts';
 import type { Pool } from './pool.ts';
 import type { Impacts } from './scratch.ts';
-import { readQuestion, type Lexicon, type NearTerm, type QuestionTerm, type ReadQuestion } from './question.ts';
-import type { Explanation, IndexedTool, Match, SearchOptions, SearchOutcome, ToolIndex } from './tool-index.ts';
+import {
+  readQuestion,
+  type Lexicon,
+  type NearTerm,
+  type QuestionTerm,
+  type ReadQuestion,
+} from './question.ts';
+import type {
+  Explanation,
+  IndexedTool,
+  Match,
+  SearchOptions,
+  SearchOutcome,
+  ToolIndex,
+} from './tool-index.ts';
 
 const FIELD_COUNT = FIELDS.length;
 /** A tool that the question names stands before every tool it does not; word scores stay far below. */
@@ -35,7 +48,9 @@ export class View implements ToolIndex, Lexicon {
     this.#weighing = weighing;
     this.#acquired = Int32Array.from(acquired);
     this.#exposedNames = tools.map((tool) => tool.exposedName);
-    const order = acquired.map((_, position) => position).sort((a, b) => acquired[a]! - acquired[b]! || a - b);
+    const order = acquired
+      .map((_, position) => position)
+      .sort((a, b) => acquired[a]! - acquired[b]! || a - b);
     const documents: number[] = [];
     const positions: (number | number[])[] = [];
     for (const position of order) {
@@ -56,7 +71,8 @@ export class View implements ToolIndex, Lexicon {
   #measureLengths(): void {
     const totals = new Float64Array(FIELD_COUNT);
     for (const document of this.#documents) {
-      for (let field = 0; field < FIELD_COUNT; field++) totals[field]! += this.#pool.lengths[document * FIELD_COUNT + field]!;
+      for (let field = 0; field < FIELD_COUNT; field++)
+        totals[field]! += this.#pool.lengths[document * FIELD_COUNT + field]!;
     }
     FIELDS.forEach((name, field) => {
       const share = this.#weighing.constants.lengthShare[name];
@@ -108,7 +124,9 @@ export class View implements ToolIndex, Lexicon {
     const { terms, words, ignored } = readQuestion(question, this, constants);
     const named = this.#namedTools(question);
     const ordinals = new Map(
-      this.#positions.flatMap((_, ordinal) => this.#positionsOf(ordinal).map((position) => [position, ordinal])),
+      this.#positions.flatMap((_, ordinal) =>
+        this.#positionsOf(ordinal).map((position) => [position, ordinal]),
+      ),
     );
     const explained = matches.map((match) => {
       const ordinal = ordinals.get(match.position)!;
@@ -225,7 +243,8 @@ export class View implements ToolIndex, Lexicon {
       const shift = (31 - Math.clz32(counts & -counts)) & 28;
       const field = shift >> 2;
       const times = (counts >>> shift) & 15;
-      weighted += (weights[field]! * times) / (this.#base[field]! + this.#slope[field]! * lengths[first + field]!);
+      weighted +=
+        (weights[field]! * times) / (this.#base[field]! + this.#slope[field]! * lengths[first + field]!);
       counts &= ~(15 << shift);
     }
     return Math.fround((weighted * (constants.saturation + 1)) / (constants.saturation + weighted));
@@ -335,7 +354,8 @@ export class View implements ToolIndex, Lexicon {
         if (ordinal < 0 || (counts & 15) === 0) return;
         const match = this.#nameMatch(piece, ordinal, document);
         // Tools named earlier in the question come first.
-        if (match !== undefined) named.set(ordinal, Math.max(named.get(ordinal) ?? 0, NAME_SCORE[match] - 400 * place));
+        if (match !== undefined)
+          named.set(ordinal, Math.max(named.get(ordinal) ?? 0, NAME_SCORE[match] - 400 * place));
       });
     });
     return named;

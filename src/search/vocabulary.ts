@@ -72,7 +72,7 @@ class Group {
 
 /** V8 lets a slice of 13 characters or more keep its whole parent alive, here a tool's description. */
 function detached(term: string): string {
-  return term.length < 13 ? term : [...term].join('');
+  return term.length < 13 ? term : Array.from(term).join('');
 }
 
 /** Which letters a word has, one bit for each of 32 classes. */
