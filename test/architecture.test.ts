@@ -45,11 +45,11 @@ const MAY_USE: Readonly<Record<string, readonly string[]>> = {
   net: ['node:', 'undici'],
   upstream: ['node:', '@modelcontextprotocol/client', 'eventsource-parser'],
   callers: ['node:', 'lru-cache'],
-  'meta-tools': ['ajv', 'lru-cache'],
+  'meta-tools': ['node:', 'ajv', 'lru-cache'],
   observe: ['node:'],
   server: ['node:', '@modelcontextprotocol/server', 'hono', '@hono/node-server'],
   config: ['node:', 'jsonc-parser', 'fastest-levenshtein'],
-  cli: ['node:', 'commander', 'cli-table3', 'fastest-levenshtein', '@modelcontextprotocol/client'],
+  cli: ['node:', 'cli-table3', 'fastest-levenshtein', '@modelcontextprotocol/client'],
   app: ['node:'],
 };
 

@@ -1,4 +1,4 @@
-import { ProxyError, UpstreamAuthError, messageOf } from '../base/errors.ts';
+import { keepable, messageOf, ProxyError, UpstreamAuthError } from '../base/errors.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Limits } from '../base/limits.ts';
 import type { Observer } from '../base/observer.ts';
@@ -186,7 +186,7 @@ export class Listings {
             },
           );
     entry.running = undefined;
-    entry.failure = error;
+    entry.failure = keepable(error);
     entry.failures++;
     if (error instanceof UpstreamAuthError) entry.listing = undefined;
     const backoff = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** (entry.failures - 1));

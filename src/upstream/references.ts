@@ -3,7 +3,7 @@ import { ProxyError } from '../base/errors.ts';
 /** Looks up environment variables; undefined where there is none. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-const REFERENCE = /\$\{env:([^}]*)\}/g;
+const REFERENCE = /\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}/g;
 
 /**
  * `text` with every `${env:NAME}` replaced by that variable's value; anything else in `${…}` stays as it is.

@@ -336,7 +336,7 @@ class ChildConnection {
     const command = this.#child.spawnfile;
     const isMissing = (error as { code?: unknown }).code === 'ENOENT';
     const why = isMissing
-      ? `its command '${command}' was not found (looked in PATH=${process.env['PATH'] ?? ''}), or its working directory does not exist`
+      ? `its command '${command}' was not found on the PATH this program was started with, or its working directory does not exist`
       : `its command '${command}' could not be started: ${messageOf(error)}`;
     return new ProxyError(
       isMissing ? 'upstream_unresolved' : 'upstream_unreachable',
