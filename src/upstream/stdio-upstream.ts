@@ -31,7 +31,7 @@ const STDERR_LINE_LENGTH = 200;
 /**
  * An upstream as a child process speaking MCP on its stdin and stdout. A child that ended is started again by the
  * next request. Children are greeted with the older handshake, which servers of every generation answer; only one
- * that refuses it is asked for the newer protocol (docs/decisions/0002-wire.md).
+ * that refuses it is asked for the newer protocol (docs/decisions/0002-handshakes.md).
  */
 export class StdioUpstream implements Upstream {
   readonly name: string;
