@@ -28,32 +28,37 @@ export interface RankingConstants {
   readonly nearWordWeight: number;
 }
 
+/**
+ * Chosen by 420 tried settings over seven families of public data, leave-one-family-out: on the family left
+ * out, ½ recall@5 + ½ nDCG@10 rose by 1.6 points on average (−1.8 to +7.8). The optimum is flat: values that
+ * did not matter were set back towards the middle.
+ */
 export const RANKING: RankingConstants = {
   weight: {
-    name: 4,
-    title: 4,
-    server: 1.5,
-    lead: 2,
-    rest: 0.6,
-    parameter: 0.8,
-    parameterText: 0.35,
-    choice: 0.8,
+    name: 2.4,
+    title: 3,
+    server: 4.5,
+    lead: 2.4,
+    rest: 0.48,
+    parameter: 0.56,
+    parameterText: 0.24,
+    choice: 3,
   },
   lengthShare: {
     name: 0.9,
-    title: 0.9,
-    server: 0.3,
+    title: 0.8,
+    server: 1,
     lead: 0.75,
-    rest: 0.9,
-    parameter: 0.2,
-    parameterText: 0.2,
-    choice: 0.75,
+    rest: 0.44,
+    parameter: 0.34,
+    parameterText: 1,
+    choice: 0.54,
   },
-  saturation: 2.5,
-  matchedExponent: 0.2,
-  synonymWeight: 0.2,
-  joinedWeight: 0.8,
-  nearWordWeight: 0.7,
+  saturation: 5,
+  matchedExponent: 0.24,
+  synonymWeight: 0.4,
+  joinedWeight: 0.3,
+  nearWordWeight: 0.25,
 };
 
 /** Ranking constants as the inner loops want them; shared by all views that rank alike. */

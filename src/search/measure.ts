@@ -61,7 +61,11 @@ export function estimate(values: readonly number[]): Estimate {
   const z = 1.96;
   const centre = (mean + (z * z) / (2 * n)) / (1 + (z * z) / n);
   const half = (z / (1 + (z * z) / n)) * Math.sqrt((mean * (1 - mean)) / n + (z * z) / (4 * n * n));
-  return { mean, low: Math.min(mean, centre - half), high: Math.max(mean, centre + half) };
+  return {
+    mean,
+    low: Math.max(0, Math.min(mean, centre - half)),
+    high: Math.min(1, Math.max(mean, centre + half)),
+  };
 }
 
 export interface LanguageScores {
