@@ -42,7 +42,7 @@ function stems(text: string): readonly string[] {
 
 test('is hard for words, and holds the floor that words reach', () => {
   const rows = byLanguage(measure(createDocumentPool().openView(set.tools), set));
-  expect(recall5(rows, 'en')).toBeGreaterThanOrEqual(0.47);
+  expect(recall5(rows, 'en')).toBeGreaterThanOrEqual(0.5);
   expect(recall5(rows, 'en')).toBeLessThanOrEqual(0.6);
   expect(recall5(rows, 'lt')).toBeLessThanOrEqual(0.05);
 });
