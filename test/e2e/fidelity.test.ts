@@ -1,12 +1,11 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { UpstreamRecord } from '../../src/roster/record.ts';
-import type { RawHttpClient, RawStdioClient } from '../support/clients.ts';
+import type { RawHttpClient } from '../support/clients.ts';
 import { rawMember } from '../support/raw-json.ts';
-import { httpRecord, startProxy, startStdioProgram, stdioRecord } from '../support/proxy.ts';
+import { httpRecord, startProxy, startStdioProgram, stdioRecord, toolsAreThere } from '../support/proxy.ts';
 import { scriptStdio } from '../support/stdio-upstream.ts';
 import { rawResult, startStub, stubTool, type StubUpstream } from '../support/stub-upstream.ts';
-import { until } from '../support/wait.ts';
 
 /** Results upstreams give that a careless proxy changes; each is the text of a result object without `resultType`. */
 const RESULTS: Readonly<Record<string, string>> = {
@@ -77,6 +76,7 @@ interface Side {
   readonly record: readonly UpstreamRecord[];
   readonly era: 'modern' | 'legacy';
   readonly toolFor: (which: string) => string;
+  readonly toolCount: number;
 }
 
 const UPSTREAMS: Readonly<Record<string, () => Promise<Side>>> = {
@@ -95,6 +95,7 @@ async function httpSide(script: Parameters<typeof startStub>[0]): Promise<Side> 
     record: [httpRecord('charts', stub)],
     era: script?.era === 'legacy' ? 'legacy' : 'modern',
     toolFor: () => 'exact',
+    toolCount: 1,
   };
 }
 
@@ -105,19 +106,27 @@ function stdioSide(era: 'modern' | 'legacy'): Side {
     record: [stdioRecord('charts', child)],
     era,
     toolFor: (which) => `exact_${NAMES.indexOf(which)}`,
+    toolCount: NAMES.length,
   };
 }
 
 const callText = (name: string, which: string): string =>
   `{"name":${JSON.stringify(name)},"arguments":{"which":${JSON.stringify(which)}}}`;
 
-function expectSame(got: string | undefined, which: string, upstream: 'modern' | 'legacy', client: 'modern' | 'legacy'): void {
+function expectSame(
+  got: string | undefined,
+  which: string,
+  upstream: 'modern' | 'legacy',
+  client: 'modern' | 'legacy',
+  label = '',
+): void {
   const raw = RESULTS[which] ?? '';
-  if (upstream === 'modern') expect(got, which).toBe(stamped(raw));
-  else if (client === 'legacy') expect(got, which).toBe(raw);
+  const what = `${label} ${which}`;
+  if (upstream === 'modern') expect(got, what).toBe(stamped(raw));
+  else if (client === 'legacy') expect(got, what).toBe(raw);
   else {
-    expect(withoutResultType(got ?? ''), which).toBe(raw);
-    expect(got, which).toContain('"resultType":"complete"');
+    expect(withoutResultType(got ?? ''), what).toBe(raw);
+    expect(got, what).toContain('"resultType":"complete"');
   }
 }
 
@@ -138,24 +147,26 @@ describe('a result comes out as the text it was given as', () => {
       }
     });
 
-    for (const era of ['modern', 'legacy'] as const) {
-      it(`${label}, ${era} client over stdio`, async () => {
-        const side = await open();
-        const { client } = await startStdioProgram(era, { mcpServers: { charts: side.entry } });
-        await ready(client, era);
-        for (const which of NAMES) {
-          const line = await client.call('call_read_tool', callText(side.toolFor(which), which));
-          expectSame(rawMember(line, 'result'), which, side.era, era);
-        }
-      });
-    }
   }
 
-  async function ready(client: RawStdioClient, era: 'modern' | 'legacy'): Promise<void> {
-    if (era === 'legacy') await client.initialize();
-    await until('the upstream is ready', async () => {
-      const line = await client.call('search_tools', '{"query":"exact result"}');
-      return (JSON.parse(line) as { result: { structuredContent: { total: number } } }).result.structuredContent.total > 0;
+  for (const era of ['modern', 'legacy'] as const) {
+    // One program for all upstreams: starting one is what takes the time.
+    it(`every upstream, ${era} client over stdio`, async () => {
+      const sides = await Promise.all(
+        Object.entries(UPSTREAMS).map(async ([label, open], n) => ({ label, slug: `side-${n}`, ...(await open()) })),
+      );
+      const program = await startStdioProgram(era, {
+        mcpServers: Object.fromEntries(sides.map(({ slug, entry }) => [slug, entry])),
+      });
+      const { client } = program;
+      if (era === 'legacy') await client.initialize();
+      await toolsAreThere(program, sides.reduce((sum, side) => sum + side.toolCount, 0));
+      for (const side of sides) {
+        for (const which of NAMES) {
+          const line = await client.call('call_read_tool', callText(`${side.slug}__${side.toolFor(which)}`, which));
+          expectSame(rawMember(line, 'result'), which, side.era, era, side.label);
+        }
+      }
     });
   }
 
@@ -192,8 +203,10 @@ describe('a result comes out as the text it was given as', () => {
         },
       ],
     });
-    const { client } = await startStdioProgram('legacy', { mcpServers: { charts: { url: stub.url } } });
-    await ready(client, 'legacy');
+    const program = await startStdioProgram('legacy', { mcpServers: { charts: { url: stub.url } } });
+    const { client } = program;
+    await client.initialize();
+    await toolsAreThere(program, 1);
     const line = await client.call('call_read_tool', '{"name":"exact"}');
     expect(squeeze(rawMember(line, 'result') ?? '')).toBe(compact);
     const running = await startProxy({ upstreams: [httpRecord('charts', stub)] });
@@ -293,11 +306,10 @@ describe('arguments reach the upstream as the client wrote them', () => {
   it('over stdio on both sides', async () => {
     const echo = child();
     for (const era of ['modern', 'legacy'] as const) {
-      const { client } = await startStdioProgram(era, { mcpServers: { echo: { command: echo.command, args: echo.args } } });
+      const program = await startStdioProgram(era, { mcpServers: { echo: { command: echo.command, args: echo.args } } });
+      const { client } = program;
       if (era === 'legacy') await client.initialize();
-      await until('the upstream is ready', async () =>
-        (await client.call('search_tools', '{"query":"repeat"}')).includes('"total":1'),
-      );
+      await toolsAreThere(program, 1);
       for (const text of ARGUMENTS) {
         await client.call('call_read_tool', `{"name":"repeat","arguments":${text}}`);
         expect(rawMember(echo.callsOf('repeat').at(-1) ?? '{}', 'params', 'arguments')).toBe(text);

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { CLIENTS, type RawReply } from '../support/clients.ts';
 import { META_TOOLS } from '../support/harbour.ts';
 import { rawMember } from '../support/raw-json.ts';
-import { forwardRecord, httpRecord, startProxy, startStdioProgram, stdioRecord, type RunningProxy } from '../support/proxy.ts';
+import { forwardRecord, httpRecord, startProxy, startStdioProgram, stdioRecord, toolsAreThere, type RunningProxy } from '../support/proxy.ts';
 import { scriptStdio } from '../support/stdio-upstream.ts';
 import { result, startStub, stubTool, textResult, type StubUpstream } from '../support/stub-upstream.ts';
 import { sleep, until, within } from '../support/wait.ts';
@@ -409,9 +409,10 @@ describe('a client that goes away', () => {
   for (const era of ['modern', 'legacy'] as const) {
     it(`over stdio by cancelling ends the call at the upstream (${era})`, async () => {
       const stub = await startStub({ tools: bell });
-      const { client } = await startStdioProgram(era, { mcpServers: { tower: { url: stub.url } } });
+      const program = await startStdioProgram(era, { mcpServers: { tower: { url: stub.url } } });
+      const { client } = program;
       if (era === 'legacy') await client.initialize();
-      await until('the upstream is ready', async () => (await client.call('search_tools', '{"query":"bell"}')).includes('"total":3'));
+      await toolsAreThere(program, 3);
       const call = client.call('call_read_tool', '{"name":"hang"}', { id: 'leaving' });
       call.catch(() => undefined);
       const request = await stub.arrived('hang');
@@ -459,9 +460,10 @@ describe('progress', () => {
   it('reaches a client over stdio', async () => {
     const stub = await startStub({ tools: bell });
     for (const era of ['modern', 'legacy'] as const) {
-      const { client } = await startStdioProgram(era, { mcpServers: { tower: { url: stub.url } } });
+      const program = await startStdioProgram(era, { mcpServers: { tower: { url: stub.url } } });
+      const { client } = program;
       if (era === 'legacy') await client.initialize();
-      await until('the upstream is ready', async () => (await client.call('search_tools', '{"query":"bell"}')).includes('"total":3'));
+      await toolsAreThere(program, 3);
       await client.call('call_read_tool', '{"name":"climb"}', { progressToken: 'up' });
       const progress = client.lines.filter((line) => line.includes('notifications/progress'));
       expect(progress.map((line) => rawMember(line, 'params', 'progressToken'))).toEqual(['"up"', '"up"']);
@@ -522,7 +524,7 @@ describe('whatever is sent (generated)', () => {
         for (const text of reply.messages) expect(() => JSON.parse(text) as unknown).not.toThrow();
         expect(JSON.stringify(reply.error ?? {})).not.toMatch(/TypeError|undefined|\bat .*\.(ts|js):/);
       }),
-      { numRuns: 300 },
+      { numRuns: 150 },
     );
     expect((await running.call('call_read_tool', { name: 'ring_bell', arguments: {} })).content[0]?.text).toBe('ding');
   });

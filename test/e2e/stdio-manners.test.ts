@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { META_TOOLS } from '../support/harbour.ts';
 import { rawMember } from '../support/raw-json.ts';
-import { startProgram, startStdioProgram } from '../support/proxy.ts';
+import { startProgram, startStdioProgram, toolsAreThere } from '../support/proxy.ts';
 import { scriptStdio } from '../support/stdio-upstream.ts';
-import { startStub, stubTool, textResult } from '../support/stub-upstream.ts';
+import { result, startStub, stubTool, textResult } from '../support/stub-upstream.ts';
 import { until, within } from '../support/wait.ts';
 
 const bell = [stubTool('ring_bell', { description: 'Rings the bell.', readOnly: true, answer: () => textResult('ding') })];
@@ -12,7 +12,7 @@ async function open(era: 'modern' | 'legacy'): Promise<Awaited<ReturnType<typeof
   const stub = await startStub({ tools: bell });
   const running = await startStdioProgram(era, { mcpServers: { tower: { url: stub.url } } });
   if (era === 'legacy') await running.client.initialize();
-  await until('the upstream is ready', async () => (await running.client.call('search_tools', '{"query":"bell"}')).includes('"total":1'));
+  await toolsAreThere(running, 1);
   return running;
 }
 
@@ -84,18 +84,37 @@ describe('the program over stdio', () => {
     await until('it is answered', () => client.lines.some((line) => line.includes('"pieces-🌊"')));
   });
 
-  it('says that it takes no batches, and goes on', async () => {
+  it('answers the batches of 2025-03-26 with one line', async () => {
     const { client } = await open('legacy');
-    client.write('[{"jsonrpc":"2.0","id":"b1","method":"ping"},{"jsonrpc":"2.0","id":"b2","method":"tools/list"}]');
-    await until('it is answered', () => client.lines.some((line) => rawMember(line, 'error', 'message')?.includes('batch')));
-    expect(await client.call('call_read_tool', '{"name":"ring_bell"}')).toContain('ding');
+    const before = client.lines.length;
+    client.write(
+      '[{"jsonrpc":"2.0","id":"b1","method":"ping"},{"jsonrpc":"2.0","method":"notifications/initialized"},{"jsonrpc":"2.0","id":"b2","method":"tools/call","params":{"name":"call_read_tool","arguments":{"name":"ring_bell"}}}]',
+    );
+    const line = await until('it is answered', () => client.lines[before]);
+    const replies = JSON.parse(line) as { id: string }[];
+    expect(replies.map(({ id }) => id).sort()).toEqual(['b1', 'b2']);
+    expect(line).toContain('ding');
   });
 
-  it('gives up what is under way when its stdin ends, and ends well', async () => {
+  it('answers what it was asked before its stdin ended', async () => {
+    const stub = await startStub({
+      tools: [stubTool('slow', { readOnly: true, answer: () => result({ content: [{ type: 'text', text: 'at last' }] }, { delayMs: 400 }) })],
+    });
+    const running = await startStdioProgram('legacy', { mcpServers: { tower: { url: stub.url } } });
+    await running.client.initialize();
+    await toolsAreThere(running, 1);
+    const call = running.client.call('call_read_tool', '{"name":"slow"}');
+    await stub.arrived('slow');
+    running.child.stdin?.end();
+    expect(await call).toContain('at last');
+    expect(await within('the program ends', running.exited)).toBe(0);
+  });
+
+  it('gives up what does not end after its stdin has, and ends well', async () => {
     const stub = await startStub({ tools: [stubTool('hang', { readOnly: true, answer: () => ({ kind: 'hang' }) })] });
     const running = await startStdioProgram('legacy', { mcpServers: { tower: { url: stub.url } } });
     await running.client.initialize();
-    await until('the upstream is ready', async () => (await running.client.call('search_tools', '{"query":"hang"}')).includes('"total":1'));
+    await toolsAreThere(running, 1);
     running.client.call('call_read_tool', '{"name":"hang"}').catch(() => undefined);
     const request = await stub.arrived('hang');
     running.child.stdin?.end();

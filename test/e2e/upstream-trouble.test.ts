@@ -4,14 +4,32 @@ import { describe, expect, it } from 'vitest';
 import { whenDone } from '../support/cleanup.ts';
 import { rawHttp } from '../support/clients.ts';
 import { rawMember } from '../support/raw-json.ts';
-import { httpRecord, startHttpProgram, startProxy, startStdioProgram, stdioRecord, type RunningProxy } from '../support/proxy.ts';
+import {
+  httpRecord,
+  startHttpProgram,
+  startProxy,
+  startStdioProgram,
+  stdioRecord,
+  type RunningProxy,
+} from '../support/proxy.ts';
 import { isAlive, scriptStdio, type StdioTool } from '../support/stdio-upstream.ts';
-import { result, rpcError, startStub, stubTool, textResult, type StubTool } from '../support/stub-upstream.ts';
+import {
+  result,
+  rpcError,
+  startStub,
+  stubTool,
+  textResult,
+  type StubTool,
+} from '../support/stub-upstream.ts';
 import { sleep, until, within } from '../support/wait.ts';
 
 const lamp = [
   stubTool('light_lamp', { description: 'Lights the lamp.', answer: () => textResult('lit') }),
-  stubTool('read_lamp', { description: 'Reads the lamp’s state.', readOnly: true, answer: () => textResult('burning') }),
+  stubTool('read_lamp', {
+    description: 'Reads the lamp’s state.',
+    readOnly: true,
+    answer: () => textResult('burning'),
+  }),
 ];
 
 const childTool = (name: string, does?: StdioTool['does']): StdioTool => ({
@@ -19,7 +37,10 @@ const childTool = (name: string, does?: StdioTool['does']): StdioTool => ({
   ...(does && { does }),
 });
 
-const progress = [1, 2, 3, 4].map((step) => ({ method: 'notifications/progress', params: { progress: step } }));
+const progress = [1, 2, 3, 4].map((step) => ({
+  method: 'notifications/progress',
+  params: { progress: step },
+}));
 
 interface Search {
   readonly tools: readonly { readonly name: string }[];
@@ -53,8 +74,17 @@ describe('one good upstream among bad ones', () => {
     const hungChild = scriptStdio({ tools: [], neverAnswer: ['initialize', 'server/discover'] });
     const hungListing = scriptStdio({ tools: [], neverAnswer: ['tools/list'] });
     const crashing = scriptStdio({ tools: [], exitAtStart: 3 });
-    const failing = await startStub({ intercept: () => ({ kind: 'http', status: 503, body: 'closed for the winter' }) });
-    const wordy = await startStub({ intercept: () => ({ kind: 'http', status: 200, headers: { 'Content-Type': 'text/html' }, body: '<h1>Welcome</h1>' }) });
+    const failing = await startStub({
+      intercept: () => ({ kind: 'http', status: 503, body: 'closed for the winter' }),
+    });
+    const wordy = await startStub({
+      intercept: () => ({
+        kind: 'http',
+        status: 200,
+        headers: { 'Content-Type': 'text/html' },
+        body: '<h1>Welcome</h1>',
+      }),
+    });
     const running = await startProxy({
       upstreams: [
         stdioRecord('hung child', hungChild),
@@ -74,15 +104,27 @@ describe('one good upstream among bad ones', () => {
     expect(found.total).toBe(2);
     expect(found.tools.map((tool) => tool.name)).toContain('good__light_lamp');
     const reasons = new Map(found.unavailable?.map(({ name, reason }) => [name, reason]));
-    expect([...reasons.keys()].sort()).toEqual(
-      ['crashing', 'dead', 'failing', 'hung child', 'hung listing', 'hung server', 'missing', 'unset', 'wordy'],
-    );
+    expect([...reasons.keys()].sort()).toEqual([
+      'crashing',
+      'dead',
+      'failing',
+      'hung child',
+      'hung listing',
+      'hung server',
+      'missing',
+      'unset',
+      'wordy',
+    ]);
     expect(reasons.get('failing')).toMatch(/503/);
     expect(reasons.get('crashing')).toMatch(/3|end|exit/);
     expect(reasons.get('missing')).toMatch(/no-such-program|not found|ENOENT/);
     expect(reasons.get('unset')).toMatch(/LAMP_TOKEN_THAT_IS_NOT_SET/);
     expect(reasons.get('hung child')).toMatch(/start/);
-    const called = await within('a call', running.call('call_read_tool', { name: 'good__read_lamp', arguments: {} }), 5_000);
+    const called = await within(
+      'a call',
+      running.call('call_read_tool', { name: 'good__read_lamp', arguments: {} }),
+      5_000,
+    );
     expect(called.content[0]?.text).toBe('burning');
     await within('closing', running.close(), 12_000);
     for (const child of [hungChild, hungListing, crashing]) await child.allGone();
@@ -90,19 +132,26 @@ describe('one good upstream among bad ones', () => {
 
   it('gets its calls through while a call to a hung one waits', async () => {
     const good = await startStub({ tools: lamp });
-    const hung = await startStub({ tools: [stubTool('wait_for_ever', { readOnly: true, answer: () => ({ kind: 'hang' }) })] });
+    const hung = await startStub({
+      tools: [stubTool('wait_for_ever', { readOnly: true, answer: () => ({ kind: 'hang' }) })],
+    });
     const running = await startProxy({
       upstreams: [httpRecord('good', good), httpRecord('hung', hung)],
-      limits: { idleTimeoutMs: 1_500, callTimeoutMs: 1_500 },
+      limits: { callTimeoutMs: 1_500 },
     });
     await running.settled();
     const waiting = running.raw('modern').call('call_read_tool', '{"name":"hung__wait_for_ever"}');
     await hung.arrived('wait_for_ever');
-    expect((await running.call('call_read_tool', { name: 'good__read_lamp', arguments: {} })).content[0]?.text).toBe('burning');
+    expect(
+      (await running.call('call_read_tool', { name: 'good__read_lamp', arguments: {} })).content[0]?.text,
+    ).toBe('burning');
     const late = await waiting;
     expect(late.error !== undefined || rawMember(late.result ?? '{}', 'isError') === 'true').toBe(true);
     expect(late.body).toMatch(/1500|time/);
-    await until('the hung upstream sees the client leave', () => hung.callsOf('wait_for_ever')[0]?.clientLeft);
+    await until(
+      'the hung upstream sees the client leave',
+      () => hung.callsOf('wait_for_ever')[0]?.clientLeft,
+    );
   });
 
   it('answers a batch whose other calls hang, crash or fail', async () => {
@@ -110,10 +159,27 @@ describe('one good upstream among bad ones', () => {
       tools: [
         ...lamp,
         stubTool('hang', { readOnly: true, answer: () => ({ kind: 'hang' }) }),
-        stubTool('cut', { readOnly: true, answer: () => ({ kind: 'reset', partial: '{"jsonrpc":"2.0","id"' }) }),
-        stubTool('babble', { readOnly: true, answer: () => ({ kind: 'http', status: 200, headers: { 'Content-Type': 'application/json' }, body: 'soon' }) }),
-        stubTool('five_hundred', { readOnly: true, answer: () => ({ kind: 'http', status: 500, body: 'oops' }) }),
-        stubTool('elsewhere', { readOnly: true, answer: () => ({ kind: 'http', status: 307, headers: { Location: 'http://127.0.0.1:1/' } }) }),
+        stubTool('cut', {
+          readOnly: true,
+          answer: () => ({ kind: 'reset', partial: '{"jsonrpc":"2.0","id"' }),
+        }),
+        stubTool('babble', {
+          readOnly: true,
+          answer: () => ({
+            kind: 'http',
+            status: 200,
+            headers: { 'Content-Type': 'application/json' },
+            body: 'soon',
+          }),
+        }),
+        stubTool('five_hundred', {
+          readOnly: true,
+          answer: () => ({ kind: 'http', status: 500, body: 'oops' }),
+        }),
+        stubTool('elsewhere', {
+          readOnly: true,
+          answer: () => ({ kind: 'http', status: 307, headers: { Location: 'http://127.0.0.1:1/' } }),
+        }),
         stubTool('empty', { readOnly: true, answer: () => ({ kind: 'http', status: 202 }) }),
         stubTool('error', { readOnly: true, answer: () => rpcError(-32000, 'tired') }),
       ],
@@ -121,15 +187,34 @@ describe('one good upstream among bad ones', () => {
     const crashing = scriptStdio({ tools: [childTool('crash', { kind: 'crash' })] });
     const running = await startProxy({
       upstreams: [httpRecord('good', good), stdioRecord('crashing', crashing)],
-      limits: { idleTimeoutMs: 1_500, callTimeoutMs: 1_500 },
+      limits: { callTimeoutMs: 1_500 },
     });
     await running.settled();
-    const names = ['hang', 'cut', 'babble', 'five_hundred', 'elsewhere', 'empty', 'error', 'crash', 'read_lamp'];
-    const batch = await running.call('call_read_tools', { calls: names.map((name) => ({ name, arguments: {} })) });
+    const names = [
+      'hang',
+      'cut',
+      'babble',
+      'five_hundred',
+      'elsewhere',
+      'empty',
+      'error',
+      'crash',
+      'read_lamp',
+    ];
+    const batch = await running.call('call_read_tools', {
+      calls: names.map((name) => ({ name, arguments: {} })),
+    });
     const labels = batch.content.flatMap(({ text = '' }) => /^#\d+ .*/.exec(text)?.[0] ?? []);
     expect(labels.map((label) => label.replace(/ (good|crashing)__/, ' '))).toEqual([
-      '#1 hang: failed', '#2 cut: failed', '#3 babble: failed', '#4 five_hundred: failed', '#5 elsewhere: failed',
-      '#6 empty: failed', '#7 error: failed', '#8 crash: failed', '#9 read_lamp: ok',
+      '#1 hang: failed',
+      '#2 cut: failed',
+      '#3 babble: failed',
+      '#4 five_hundred: failed',
+      '#5 elsewhere: failed',
+      '#6 empty: failed',
+      '#7 error: failed',
+      '#8 crash: failed',
+      '#9 read_lamp: ok',
     ]);
     expect(batch.isError ?? false).toBe(false);
   });
@@ -137,7 +222,9 @@ describe('one good upstream among bad ones', () => {
 
 describe('a child that crashed', () => {
   it('is started again by the next call', async () => {
-    const child = scriptStdio({ tools: [childTool('crash', { kind: 'crash' }), childTool('who', { kind: 'process' })] });
+    const child = scriptStdio({
+      tools: [childTool('crash', { kind: 'crash' }), childTool('who', { kind: 'process' })],
+    });
     const running = await startProxy({ upstreams: [stdioRecord('frail', child)] });
     await running.settled();
     const who = async (): Promise<number> => {
@@ -161,17 +248,24 @@ describe('a child that crashed', () => {
     const [pid] = child.pids();
     if (pid === undefined) throw new Error('no child');
     process.kill(pid, 'SIGKILL');
-    await until('the proxy has noticed', () => running.events.some((event) => event.kind === 'upstream' && event.state === 'exited'));
+    await until('the proxy has noticed', () =>
+      running.events.some((event) => event.kind === 'upstream' && event.state === 'exited'),
+    );
     const { content } = await running.call('call_read_tool', { name: 'who', arguments: {} });
     expect((JSON.parse(content[0]?.text ?? '{}') as { pid: number }).pid).not.toBe(pid);
   });
 
   it('fails every call that was waiting for it, and only those', async () => {
-    const child = scriptStdio({ tools: [childTool('hang', { kind: 'hang' }), childTool('crash', { kind: 'crash' })] });
+    const child = scriptStdio({
+      tools: [childTool('hang', { kind: 'hang' }), childTool('crash', { kind: 'crash' })],
+    });
     const running = await startProxy({ upstreams: [stdioRecord('frail', child)] });
     await running.settled();
     const raw = running.raw('modern');
-    const waiting = [raw.call('call_read_tool', '{"name":"hang"}'), raw.call('call_read_tool', '{"name":"hang"}')];
+    const waiting = [
+      raw.call('call_read_tool', '{"name":"hang"}'),
+      raw.call('call_read_tool', '{"name":"hang"}'),
+    ];
     await until('both wait', () => child.callsOf('hang').length === 2);
     await raw.call('call_read_tool', '{"name":"crash"}');
     for (const reply of await Promise.all(waiting)) {
@@ -216,7 +310,9 @@ describe('an HTTP upstream that comes and goes', () => {
     await running.settled();
     const result = await running.call('search_tools', { query: 'lamp' });
     expect(JSON.stringify(result)).toContain('dead');
-    expect((result.structuredContent as unknown as Search | undefined)?.unavailable?.[0]?.reason).toMatch(/reach|refused/i);
+    expect((result.structuredContent as unknown as Search | undefined)?.unavailable?.[0]?.reason).toMatch(
+      /reach|refused/i,
+    );
     const call = await running.raw('modern').call('call_read_tool', '{"name":"read_lamp"}');
     expect(call.body).toContain('dead');
   });
@@ -250,7 +346,8 @@ describe('list_changed', () => {
         record: stdioRecord('lamp', child),
         isListening: () => child.linesOf('notifications/initialized').length > 0,
         listings: () => child.linesOf('tools/list').length,
-        add: (tools: readonly StubTool[]) => child.change({ tools: tools.map(({ definition }) => ({ definition })) }),
+        add: (tools: readonly StubTool[]) =>
+          child.change({ tools: tools.map(({ definition }) => ({ definition })) }),
         announce: (times: number) => {
           for (let n = 0; n < times; n++) child.sendListChanged();
         },
@@ -271,7 +368,9 @@ describe('list_changed', () => {
       await until('the new tool is there', async () => (await search(running, 'trim the wick')).total === 3);
       await sleep(300);
       expect(upstream.listings() - before).toBeLessThanOrEqual(4);
-      expect((await running.call('describe_tool', { names: ['trim_wick'] })).structuredContent).toMatchObject({ tools: [{ name: 'trim_wick' }] });
+      expect((await running.call('describe_tool', { names: ['trim_wick'] })).structuredContent).toMatchObject(
+        { tools: [{ name: 'trim_wick' }] },
+      );
       // The verdict on a call is taken from the tools as they are now.
       upstream.add([stubTool('trim_wick')]);
       upstream.announce(1);
@@ -287,7 +386,8 @@ describe('list_changed', () => {
     const running = await startProxy({ upstreams: [httpRecord('lamp', stub), stdioRecord('other', child)] });
     await running.settled();
     await until('the proxy listens for changes', () => stub.openStreams() > 0);
-    stub.script.intercept = (request) => (request.method === 'tools/list' ? { kind: 'http', status: 500 } : undefined);
+    stub.script.intercept = (request) =>
+      request.method === 'tools/list' ? { kind: 'http', status: 500 } : undefined;
     const before = stub.requestsOf('tools/list').length;
     stub.sendListChanged();
     await until('it is listed again', () => stub.requestsOf('tools/list').length > before);
@@ -299,15 +399,40 @@ describe('list_changed', () => {
 describe('odd listings', () => {
   const odd = [
     { name: 'no_type', description: 'A schema without a type.', inputSchema: { properties: { a: {} } } },
-    { name: 'any_of', description: 'A root anyOf.', inputSchema: { anyOf: [{ type: 'object' }, { required: ['a'] }] } },
+    {
+      name: 'any_of',
+      description: 'A root anyOf.',
+      inputSchema: { anyOf: [{ type: 'object' }, { required: ['a'] }] },
+    },
     { name: 'no_schema', description: 'No schema at all.' },
     { name: 'null_schema', description: null, inputSchema: null },
     { name: 'true_schema', description: 'A schema that is true.', inputSchema: true },
-    { name: 'extra', title: 7, description: 'Members of another time.', inputSchema: { type: 'object' }, execution: { taskSupport: 'x' }, icons: 'none' },
-    { name: 'odd_output', description: 'An output schema that is a list.', inputSchema: { type: 'object' }, outputSchema: [] },
+    {
+      name: 'extra',
+      title: 7,
+      description: 'Members of another time.',
+      inputSchema: { type: 'object' },
+      execution: { taskSupport: 'x' },
+      icons: 'none',
+    },
+    {
+      name: 'odd_output',
+      description: 'An output schema that is a list.',
+      inputSchema: { type: 'object' },
+      outputSchema: [],
+    },
     { name: 'plain', description: 'An ordinary tool.', inputSchema: { type: 'object' } },
   ];
-  const unkeepable = [null, 'a text', 42, [], {}, { name: '' }, { name: 5, inputSchema: {} }, { description: 'nameless', inputSchema: {} }];
+  const unkeepable = [
+    null,
+    'a text',
+    42,
+    [],
+    {},
+    { name: '' },
+    { name: 5, inputSchema: {} },
+    { description: 'nameless', inputSchema: {} },
+  ];
 
   for (const transport of ['HTTP', 'stdio'] as const) {
     it(`keep every tool that has a name (${transport}), and report the rest`, async () => {
@@ -320,7 +445,8 @@ describe('odd listings', () => {
       const { tools, dropped, unavailable } = await running.proxy.local.listTools();
       expect(unavailable).toEqual([]);
       const names = tools.map((tool) => tool.name);
-      for (const name of ['no_type', 'any_of', 'no_schema', 'extra', 'odd_output', 'plain']) expect(names).toContain(name);
+      for (const name of ['no_type', 'any_of', 'no_schema', 'extra', 'odd_output', 'plain'])
+        expect(names).toContain(name);
       expect(dropped.length + tools.length).toBe(definitions.length);
       for (const name of ['no_type', 'any_of', 'no_schema', 'plain']) {
         const result = await running.call('call_write_tool', { name, arguments: { a: 1 } });
@@ -332,7 +458,12 @@ describe('odd listings', () => {
   }
 
   it('with a name twice keep the first', async () => {
-    const stub = await startStub({ tools: [stubTool('ring', { description: 'Rings once.' }), stubTool('ring', { description: 'Rings twice.' })] });
+    const stub = await startStub({
+      tools: [
+        stubTool('ring', { description: 'Rings once.' }),
+        stubTool('ring', { description: 'Rings twice.' }),
+      ],
+    });
     const running = await startProxy({ upstreams: [httpRecord('odd', stub)] });
     await running.settled();
     const { tools, dropped } = await running.proxy.local.listTools();
@@ -342,8 +473,28 @@ describe('odd listings', () => {
 
   it('with names of every kind can be searched, described and called by them', async () => {
     const names = [
-      'ąžuolas', '海の道具', 'bell🌊', 'a b', ' lead', 'trail ', 'tab\tname', 'line\nname', 'a__b', '=?base64?x?=', '__proto__', 'constructor',
-      'toString', 'hasOwnProperty', 'x'.repeat(300), 'Ring', 'ring', 'with"quote', "it's", 'a/b.c:d', '-', '0',
+      'ąžuolas',
+      '海の道具',
+      'bell🌊',
+      'a b',
+      ' lead',
+      'trail ',
+      'tab\tname',
+      'line\nname',
+      'a__b',
+      '=?base64?x?=',
+      '__proto__',
+      'constructor',
+      'toString',
+      'hasOwnProperty',
+      'x'.repeat(300),
+      'Ring',
+      'ring',
+      'with"quote',
+      "it's",
+      'a/b.c:d',
+      '-',
+      '0',
     ];
     const stub = await startStub({ tools: names.map((name) => stubTool(name, { readOnly: true })) });
     const child = scriptStdio({ tools: names.map((name) => childTool(name)) });
@@ -365,7 +516,9 @@ describe('odd listings', () => {
   });
 
   it('of more than a hundred tools are followed to the last page', async () => {
-    const many = Array.from({ length: 123 }, (_, n) => stubTool(`gauge_${n}`, { description: `Reads gauge number ${n}.`, readOnly: true }));
+    const many = Array.from({ length: 123 }, (_, n) =>
+      stubTool(`gauge_${n}`, { description: `Reads gauge number ${n}.`, readOnly: true }),
+    );
     const stub = await startStub({ tools: many, pageSize: 10 });
     const child = scriptStdio({ tools: many.map(({ definition }) => ({ definition })), pageSize: 7 });
     const running = await startProxy({ upstreams: [httpRecord('north', stub), stdioRecord('south', child)] });
@@ -382,8 +535,14 @@ describe('odd listings', () => {
       tools,
       intercept: ({ method, params }) => {
         if (method !== 'tools/list') return undefined;
-        const page = params['cursor'] === undefined ? { tools: [tools[0]?.definition], nextCursor: '' } : { tools: [tools[1]?.definition] };
-        return { kind: 'result', raw: JSON.stringify({ resultType: 'complete', ttlMs: 60_000, cacheScope: 'private', ...page }) };
+        const page =
+          params['cursor'] === undefined
+            ? { tools: [tools[0]?.definition], nextCursor: '' }
+            : { tools: [tools[1]?.definition] };
+        return {
+          kind: 'result',
+          raw: JSON.stringify({ resultType: 'complete', ttlMs: 60_000, cacheScope: 'private', ...page }),
+        };
       },
     });
     const running = await startProxy({ upstreams: [httpRecord('lamp', stub)] });
@@ -396,12 +555,24 @@ describe('odd listings', () => {
     'the same cursor for ever': { pageSize: 1, cursorAfter: () => 'page-2' },
     'an error on the second page': {
       pageSize: 1,
-      intercept: ({ method, params }) => (method === 'tools/list' && params['cursor'] !== undefined ? rpcError(-32603, 'lost the page') : undefined),
+      intercept: ({ method, params }) =>
+        method === 'tools/list' && params['cursor'] !== undefined
+          ? rpcError(-32603, 'lost the page')
+          : undefined,
     },
     'no tools array': {
-      intercept: ({ method }) => (method === 'tools/list' ? { kind: 'result', raw: '{"resultType":"complete","ttlMs":0,"cacheScope":"private"}' } : undefined),
+      intercept: ({ method }) =>
+        method === 'tools/list'
+          ? { kind: 'result', raw: '{"resultType":"complete","ttlMs":0,"cacheScope":"private"}' }
+          : undefined,
     },
-    'a cursor that never ends': { pageSize: 1, cursorAfter: (() => { let n = 0; return () => `page-${++n + 100}`; })() },
+    'a cursor that never ends': {
+      pageSize: 1,
+      cursorAfter: (() => {
+        let n = 0;
+        return () => `page-${++n + 100}`;
+      })(),
+    },
   };
 
   for (const [label, script] of Object.entries(BROKEN)) {
@@ -432,15 +603,21 @@ describe('odd listings', () => {
 
 describe('limits', () => {
   it('end a call whose answer is too large with an error that names the limit, on HTTP and stdio', async () => {
-    const stub = await startStub({ tools: [stubTool('flood', { readOnly: true, answer: () => textResult('x'.repeat(300_000)) }), ...lamp] });
-    const child = scriptStdio({ tools: [childTool('flood', { kind: 'bytes', count: 300_000 }), childTool('calm')] });
+    const stub = await startStub({
+      tools: [stubTool('flood', { readOnly: true, answer: () => textResult('x'.repeat(300_000)) }), ...lamp],
+    });
+    const child = scriptStdio({
+      tools: [childTool('flood', { kind: 'bytes', count: 300_000 }), childTool('calm')],
+    });
     const running = await startProxy({
       upstreams: [httpRecord('http', stub), stdioRecord('stdio', child)],
       limits: { maxMessageBytes: 100_000 },
     });
     await running.settled();
     for (const name of ['http__flood', 'stdio__flood']) {
-      const reply = await running.raw('modern').request('tools/call', { name: 'call_read_tool', arguments: { name, arguments: {} } });
+      const reply = await running
+        .raw('modern')
+        .request('tools/call', { name: 'call_read_tool', arguments: { name, arguments: {} } });
       expect(reply.body).toMatch(/maxMessageBytes/);
       expect(reply.body.length).toBeLessThan(10_000);
     }
@@ -451,44 +628,70 @@ describe('limits', () => {
 
   it('keep a call alive while its upstream shows signs of life', async () => {
     const stub = await startStub({
-      tools: [stubTool('survey', { readOnly: true, answer: () => result({ content: [{ type: 'text', text: 'surveyed' }] }, { notifications: progress, pauseMs: 400 }) })],
+      tools: [
+        stubTool('survey', {
+          readOnly: true,
+          answer: () =>
+            result(
+              { content: [{ type: 'text', text: 'surveyed' }] },
+              { notifications: progress, pauseMs: 400 },
+            ),
+        }),
+      ],
     });
     const running = await startProxy({
       upstreams: [httpRecord('http', stub)],
-      limits: { idleTimeoutMs: 1_000, callTimeoutMs: 1_000, maxCallMs: 20_000 },
+      limits: { callTimeoutMs: 1_000, maxCallMs: 20_000 },
     });
     await running.settled();
     // Four pauses of 400 ms are more than the second a silent call may take.
-    const reply = await running.raw('modern').call('call_read_tool', '{"name":"survey"}', { progressToken: 'p' });
+    const reply = await running
+      .raw('modern')
+      .call('call_read_tool', '{"name":"survey"}', { progressToken: 'p' });
     expect(reply.result).toContain('surveyed');
   });
 
   it('end a call that goes on for ever, progress or not', async () => {
     const stub = await startStub({
-      tools: [stubTool('survey', { readOnly: true, answer: () => result({ content: [] }, { notifications: [...progress, ...progress, ...progress], pauseMs: 400 }) })],
+      tools: [
+        stubTool('survey', {
+          readOnly: true,
+          answer: () =>
+            result({ content: [] }, { notifications: [...progress, ...progress, ...progress], pauseMs: 400 }),
+        }),
+      ],
     });
     const running = await startProxy({
       upstreams: [httpRecord('http', stub)],
-      limits: { idleTimeoutMs: 1_000, callTimeoutMs: 1_000, maxCallMs: 1_500 },
+      limits: { callTimeoutMs: 1_000, maxCallMs: 1_500 },
     });
     await running.settled();
-    const reply = await running.raw('modern').call('call_read_tool', '{"name":"survey"}', { progressToken: 'p' });
+    const reply = await running
+      .raw('modern')
+      .call('call_read_tool', '{"name":"survey"}', { progressToken: 'p' });
     expect(reply.error !== undefined || rawMember(reply.result ?? '{}', 'isError') === 'true').toBe(true);
     expect(stub.callsOf('survey')).toHaveLength(1);
   });
 });
 
 describe('children', () => {
-  const family = (): ReturnType<typeof scriptStdio> => scriptStdio({ tools: [childTool('who', { kind: 'process' })], grandchild: true });
+  const family = (): ReturnType<typeof scriptStdio> =>
+    scriptStdio({ tools: [childTool('who', { kind: 'process' })], grandchild: true });
   const stubborn = (): ReturnType<typeof scriptStdio> =>
     scriptStdio({ tools: [childTool('calm')], ignoreSigterm: true, ignoreStdinEnd: true });
 
   it('get their own environment and the few variables of a shell, and their working directory', async () => {
     process.env['HARBOUR_SECRET_OF_THE_PROXY'] = 'canary-2b';
     whenDone(() => void delete process.env['HARBOUR_SECRET_OF_THE_PROXY']);
-    const child = scriptStdio({ tools: [childTool('environment', { kind: 'environment' }), childTool('where', { kind: 'process' })] });
+    const child = scriptStdio({
+      tools: [childTool('environment', { kind: 'environment' }), childTool('where', { kind: 'process' })],
+    });
     const running = await startProxy(
-      { upstreams: [stdioRecord('child', child, { env: { LAMP: 'on', TOKEN: 'x-${env:LAMP_TOKEN}-y' }, cwd: '/' })] },
+      {
+        upstreams: [
+          stdioRecord('child', child, { env: { LAMP: 'on', TOKEN: 'x-${env:LAMP_TOKEN}-y' }, cwd: '/' }),
+        ],
+      },
       { LAMP_TOKEN: 'oil', OTHER: 'canary-2c' },
     );
     await running.settled();
@@ -512,8 +715,15 @@ describe('children', () => {
 
   it('are gone after close when they ignore everything polite, and when they never answered', async () => {
     const rude = stubborn();
-    const silent = scriptStdio({ tools: [], neverAnswer: ['initialize', 'server/discover'], ignoreSigterm: true, ignoreStdinEnd: true });
-    const running = await startProxy({ upstreams: [stdioRecord('rude', rude), stdioRecord('silent', silent)] });
+    const silent = scriptStdio({
+      tools: [],
+      neverAnswer: ['initialize', 'server/discover'],
+      ignoreSigterm: true,
+      ignoreStdinEnd: true,
+    });
+    const running = await startProxy({
+      upstreams: [stdioRecord('rude', rude), stdioRecord('silent', silent)],
+    });
     await until('both run', () => rude.pids().length > 0 && silent.pids().length > 0);
     await within('closing', running.close(), 14_000);
     await rude.allGone();
@@ -568,10 +778,19 @@ describe('children', () => {
   });
 
   it('and the calls under way are waited for after SIGTERM over HTTP', async () => {
-    const slow = scriptStdio({ tools: [{ ...childTool('slow'), does: { kind: 'raw', raw: '{"content":[{"type":"text","text":"finished"}]}', delayMs: 1_000 } }] });
+    const slow = scriptStdio({
+      tools: [
+        {
+          ...childTool('slow'),
+          does: { kind: 'raw', raw: '{"content":[{"type":"text","text":"finished"}]}', delayMs: 1_000 },
+        },
+      ],
+    });
     const running = await startHttpProgram([], { config: config(slow) });
     const client = rawHttp(running.url, { era: 'legacy' });
-    await until('the child is ready', async () => (await client.call('search_tools', '{"query":"slow"}')).body.includes('"total":1'));
+    await until('the child is ready', async () =>
+      (await client.call('search_tools', '{"query":"slow"}')).body.includes('"total":1'),
+    );
     const call = client.call('call_read_tool', '{"name":"slow"}');
     await until('the call has arrived', () => slow.callsOf('slow').length === 1);
     running.child.kill('SIGTERM');
@@ -581,7 +800,14 @@ describe('children', () => {
   });
 
   it('leave a running call to finish while the program drains', async () => {
-    const slow = scriptStdio({ tools: [{ ...childTool('slow'), does: { kind: 'raw', raw: '{"content":[{"type":"text","text":"finished"}]}', delayMs: 1_000 } }] });
+    const slow = scriptStdio({
+      tools: [
+        {
+          ...childTool('slow'),
+          does: { kind: 'raw', raw: '{"content":[{"type":"text","text":"finished"}]}', delayMs: 1_000 },
+        },
+      ],
+    });
     const running = await startProxy({ upstreams: [stdioRecord('slow', slow)], limits: { drainMs: 10_000 } });
     await running.settled();
     const call = running.raw('modern').call('call_read_tool', '{"name":"slow"}');

@@ -199,6 +199,22 @@ export async function startStdioProgram(
   return { ...running, client: rawStdio(stdin, stdout, era) };
 }
 
+/** Waits until this many tools can be searched; says what the program said when they cannot. */
+export async function toolsAreThere(
+  running: RunningProgram & { readonly client: RawStdioClient },
+  total: number,
+): Promise<void> {
+  let last = '';
+  try {
+    await until(`${total} tools are there`, async () => {
+      last = await running.client.call('search_tools', '{"query":"anything","schemas":false}');
+      return last.includes(`"total":${total}`);
+    });
+  } catch (error) {
+    throw new Error(`The last search said ${last}; stderr: ${running.stderr()}`, { cause: error });
+  }
+}
+
 /** The built program over HTTP on a free port; resolves when it answers. */
 export async function startHttpProgram(
   args: readonly string[],
