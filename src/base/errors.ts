@@ -65,7 +65,6 @@ export const ERROR_CODES = {
     meaning: "The upstream's tools/list has more pages or tools than the limit.",
     retryable: false,
   },
-  catalog_unavailable: { meaning: 'No upstream could list its tools for this caller.', retryable: true },
   cancelled: { meaning: 'The caller cancelled the request.', retryable: false },
 } as const satisfies Record<string, ErrorCode>;
 

@@ -22,15 +22,10 @@ export const LIMITS = {
     unit: 'ms',
     sentence: 'Longest an upstream may take to start and shake hands.',
   },
-  idleTimeoutMs: {
-    default: 60_000,
-    unit: 'ms',
-    sentence: 'Longest a call may go without any sign of life (answer, progress) from its upstream.',
-  },
   callTimeoutMs: {
     default: 120_000,
     unit: 'ms',
-    sentence: 'Longest a call may take in all without progress.',
+    sentence: 'Longest a call may go without a sign of life from its upstream (its answer, or progress).',
   },
   maxCallMs: {
     default: 1_800_000,

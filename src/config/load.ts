@@ -267,7 +267,6 @@ function settle(given: ReadonlyMap<SettingName, Given>, home: string): Settings 
 /** Pairs of limits of which the second is the outer one. */
 const NESTED: readonly (readonly [LimitName, LimitName])[] = [
   ['callTimeoutMs', 'maxCallMs'],
-  ['idleTimeoutMs', 'maxCallMs'],
   ['listingTtlMs', 'listingStaleMs'],
 ];
 

@@ -1,0 +1,299 @@
+import { describe, expect, it } from 'vitest';
+import { ERROR_CODES } from '../src/base/errors.ts';
+import { DEFAULT_LIMITS } from '../src/base/limits.ts';
+import { EXIT } from '../src/cli/exit-code.ts';
+import { SETTING_NAMES, flagOf, placesOf, variableOf } from '../src/config/settings.ts';
+import * as surface from '../src/index.ts';
+import { META_TOOL_NAMES, metaToolDefinitions } from '../src/meta-tools/definitions.ts';
+import * as search from '../src/search/index.ts';
+
+/** What outsiders depend on, as literals. When one turns red: decide, then change both and the changelog. */
+describe('the surface', () => {
+  it('exports these names', () => {
+    expect(Object.keys(surface).sort()).toMatchInlineSnapshot(`
+      [
+        "DEFAULT_LIMITS",
+        "ProxyError",
+        "createProxy",
+      ]
+    `);
+    expect(Object.keys(search).sort()).toMatchInlineSnapshot(`
+      [
+        "RANKING",
+        "createDocumentPool",
+      ]
+    `);
+  });
+
+  it('has these error codes', () => {
+    expect(Object.keys(ERROR_CODES)).toMatchInlineSnapshot(`
+      [
+        "config_invalid",
+        "usage",
+        "listen_failed",
+        "upstream_unresolved",
+        "upstream_unreachable",
+        "upstream_exited",
+        "upstream_closed",
+        "upstream_timeout",
+        "upstream_error",
+        "upstream_auth",
+        "upstream_redirect",
+        "upstream_invalid",
+        "upstream_too_large",
+        "upstream_rejected",
+        "upstream_unsupported",
+        "listing_cursor_repeated",
+        "listing_too_long",
+        "cancelled",
+      ]
+    `);
+  });
+
+  it('exits with these codes', () => {
+    expect(EXIT).toMatchInlineSnapshot(`
+      {
+        "config": 78,
+        "done": 0,
+        "failed": 1,
+        "interrupted": 130,
+        "terminated": 143,
+        "usage": 2,
+      }
+    `);
+  });
+
+  it('has these settings, with these flags and variables', () => {
+    const rows = SETTING_NAMES.map(
+      (name) => `${name} ${flagOf(name)} ${variableOf(name)} ${placesOf(name).join(',')}`,
+    );
+    expect(rows).toMatchInlineSnapshot(`
+      [
+        "listen --listen MCPPROXY_LISTEN flag,variable,file",
+        "stdio --stdio MCPPROXY_STDIO flag,variable,file",
+        "config --config MCPPROXY_CONFIG flag,variable",
+        "upstream --upstream MCPPROXY_UPSTREAM flag,variable,file",
+        "writeTools --write-tools MCPPROXY_WRITE_TOOLS flag,variable,file",
+        "maxBatchCalls --max-batch-calls MCPPROXY_MAX_BATCH_CALLS flag,variable,file",
+        "maxInstructions --max-instructions MCPPROXY_MAX_INSTRUCTIONS flag,variable,file",
+        "searchSchemas --search-schemas MCPPROXY_SEARCH_SCHEMAS flag,variable,file",
+        "embedder --embedder MCPPROXY_EMBEDDER flag,variable,file",
+        "modelDir --model-dir MCPPROXY_MODEL_DIR flag,variable,file",
+        "allowedHosts --allowed-hosts MCPPROXY_ALLOWED_HOSTS flag,variable,file",
+        "allowedOrigins --allowed-origins MCPPROXY_ALLOWED_ORIGINS flag,variable,file",
+        "insecureUpstream --insecure-upstream MCPPROXY_INSECURE_UPSTREAM flag,variable,file",
+        "allowUnauthenticated --allow-unauthenticated MCPPROXY_ALLOW_UNAUTHENTICATED flag,variable,file",
+        "maxBodyBytes --max-body-bytes MCPPROXY_MAX_BODY_BYTES flag,variable,file",
+        "maxJsonDepth --max-json-depth MCPPROXY_MAX_JSON_DEPTH flag,variable,file",
+        "maxMessageBytes --max-message-bytes MCPPROXY_MAX_MESSAGE_BYTES flag,variable,file",
+        "maxListPages --max-list-pages MCPPROXY_MAX_LIST_PAGES flag,variable,file",
+        "maxListTools --max-list-tools MCPPROXY_MAX_LIST_TOOLS flag,variable,file",
+        "listTimeoutMs --list-timeout-ms MCPPROXY_LIST_TIMEOUT_MS flag,variable,file",
+        "connectTimeoutMs --connect-timeout-ms MCPPROXY_CONNECT_TIMEOUT_MS flag,variable,file",
+        "callTimeoutMs --call-timeout-ms MCPPROXY_CALL_TIMEOUT_MS flag,variable,file",
+        "maxCallMs --max-call-ms MCPPROXY_MAX_CALL_MS flag,variable,file",
+        "listingTtlMs --listing-ttl-ms MCPPROXY_LISTING_TTL_MS flag,variable,file",
+        "listingStaleMs --listing-stale-ms MCPPROXY_LISTING_STALE_MS flag,variable,file",
+        "maxListings --max-listings MCPPROXY_MAX_LISTINGS flag,variable,file",
+        "startWaitMs --start-wait-ms MCPPROXY_START_WAIT_MS flag,variable,file",
+        "emptyWaitMs --empty-wait-ms MCPPROXY_EMPTY_WAIT_MS flag,variable,file",
+        "instructionsWaitMs --instructions-wait-ms MCPPROXY_INSTRUCTIONS_WAIT_MS flag,variable,file",
+        "maxSchemaBytes --max-schema-bytes MCPPROXY_MAX_SCHEMA_BYTES flag,variable,file",
+        "validationMs --validation-ms MCPPROXY_VALIDATION_MS flag,variable,file",
+        "drainMs --drain-ms MCPPROXY_DRAIN_MS flag,variable,file",
+      ]
+    `);
+  });
+
+  it('has these limits', () => {
+    expect(DEFAULT_LIMITS).toMatchInlineSnapshot(`
+      {
+        "callTimeoutMs": 120000,
+        "connectTimeoutMs": 30000,
+        "drainMs": 30000,
+        "emptyWaitMs": 5000,
+        "instructionsWaitMs": 5000,
+        "listTimeoutMs": 30000,
+        "listingStaleMs": 1800000,
+        "listingTtlMs": 600000,
+        "maxBodyBytes": 1048576,
+        "maxCallMs": 1800000,
+        "maxJsonDepth": 128,
+        "maxListPages": 1000,
+        "maxListTools": 50000,
+        "maxListings": 5000,
+        "maxMessageBytes": 16777216,
+        "maxSchemaBytes": 262144,
+        "startWaitMs": 1000,
+        "validationMs": 100,
+      }
+    `);
+  });
+
+  it('reserves these names', () => {
+    expect(META_TOOL_NAMES).toMatchInlineSnapshot(`
+      [
+        "call_read_tool",
+        "call_read_tools",
+        "call_write_tool",
+        "describe_tool",
+        "search_servers",
+        "search_tools",
+        "upstream_servers",
+      ]
+    `);
+  });
+
+  it('takes these inputs', () => {
+    const schemas = metaToolDefinitions({ upstreams: [{ name: 'files' }], maxBatchCalls: 10 }).map(
+      ({ name, inputSchema, annotations }) => ({ name, inputSchema, annotations }),
+    );
+    expect(schemas).toMatchInlineSnapshot(`
+      [
+        {
+          "annotations": {
+            "openWorldHint": true,
+            "readOnlyHint": true,
+          },
+          "inputSchema": {
+            "properties": {
+              "arguments": {
+                "description": "Must fit the tool’s input schema.",
+                "type": "object",
+              },
+              "name": {
+                "description": "As search_tools gave it.",
+                "type": "string",
+              },
+            },
+            "required": [
+              "name",
+            ],
+            "type": "object",
+          },
+          "name": "call_read_tool",
+        },
+        {
+          "annotations": {
+            "openWorldHint": true,
+            "readOnlyHint": true,
+          },
+          "inputSchema": {
+            "properties": {
+              "calls": {
+                "items": {
+                  "properties": {
+                    "arguments": {
+                      "type": "object",
+                    },
+                    "name": {
+                      "type": "string",
+                    },
+                  },
+                  "required": [
+                    "name",
+                  ],
+                  "type": "object",
+                },
+                "maxItems": 10,
+                "minItems": 1,
+                "type": "array",
+              },
+            },
+            "required": [
+              "calls",
+            ],
+            "type": "object",
+          },
+          "name": "call_read_tools",
+        },
+        {
+          "annotations": {
+            "destructiveHint": true,
+            "openWorldHint": true,
+            "readOnlyHint": false,
+          },
+          "inputSchema": {
+            "properties": {
+              "arguments": {
+                "description": "Must fit the tool’s input schema.",
+                "type": "object",
+              },
+              "name": {
+                "description": "As search_tools gave it.",
+                "type": "string",
+              },
+            },
+            "required": [
+              "name",
+            ],
+            "type": "object",
+          },
+          "name": "call_write_tool",
+        },
+        {
+          "annotations": {
+            "idempotentHint": true,
+            "openWorldHint": false,
+            "readOnlyHint": true,
+          },
+          "inputSchema": {
+            "properties": {
+              "names": {
+                "items": {
+                  "type": "string",
+                },
+                "maxItems": 10,
+                "minItems": 1,
+                "type": "array",
+              },
+            },
+            "required": [
+              "names",
+            ],
+            "type": "object",
+          },
+          "name": "describe_tool",
+        },
+        {
+          "annotations": {
+            "idempotentHint": true,
+            "openWorldHint": false,
+            "readOnlyHint": true,
+          },
+          "inputSchema": {
+            "properties": {
+              "limit": {
+                "default": 8,
+                "description": "Per query.",
+                "maximum": 25,
+                "minimum": 1,
+                "type": "integer",
+              },
+              "queries": {
+                "description": "Instead of query: several things to find at once, e.g. a tool for the task and one for a value it needs.",
+                "items": {
+                  "type": "string",
+                },
+                "maxItems": 5,
+                "minItems": 1,
+                "type": "array",
+              },
+              "query": {
+                "description": "What you want to do, in your own words, any language.",
+                "type": "string",
+              },
+              "schemas": {
+                "default": true,
+                "description": "Include input schemas of the best few.",
+                "type": "boolean",
+              },
+            },
+            "type": "object",
+          },
+          "name": "search_tools",
+        },
+      ]
+    `);
+  });
+});
