@@ -19,16 +19,25 @@ export function termsOf(word: string, script: Script, language: LatinLanguage): 
 
 /** The term of a word in a script that separates words. */
 export function termOf(word: string, script: Script, language: LatinLanguage): string {
-  const memo = memoOf(script === 'latin' ? language : script);
+  const memo =
+    script === 'latin' && language === 'english'
+      ? englishTerms
+      : memoOf(script === 'latin' ? language : script);
   const known = memo.get(word);
   if (known !== undefined) return known;
-  const term = fold(stem(word, script, language), script);
+  const term = freshTermOf(word, script, language);
   // Tool texts repeat their words; the bound keeps a hostile catalog from growing it.
   if (memo.size >= 4_096) memo.clear();
   memo.set(word, term);
   return term;
 }
 
+/** The same without remembering it, for words that are made up to be looked up once. */
+export function freshTermOf(word: string, script: Script, language: LatinLanguage): string {
+  return fold(stem(word, script, language), script);
+}
+
+const englishTerms = new Map<string, string>();
 const memos = new Map<string, Map<string, string>>();
 
 function memoOf(key: string): Map<string, string> {
@@ -53,7 +62,6 @@ function stem(word: string, script: Script, language: LatinLanguage): string {
   }
 }
 
-const NON_ASCII = /\P{ASCII}/u;
 const LETTERS_WITHOUT_PARTS: Readonly<Record<string, string>> = {
   ß: 'ss',
   æ: 'ae',
@@ -67,11 +75,16 @@ const LETTERS_WITHOUT_PARTS: Readonly<Record<string, string>> = {
 };
 
 function fold(term: string, script: Script): string {
-  if (script === 'other' || !NON_ASCII.test(term)) return term;
+  if (script === 'other' || isAscii(term)) return term;
   const bare = term.normalize('NFD').replace(/\p{Mn}+/gu, '');
   const folded =
     script === 'latin' ? bare.replace(/[ßæœøđðþłı]/g, (letter) => LETTERS_WITHOUT_PARTS[letter]!) : bare;
   return folded === '' ? term : folded;
+}
+
+function isAscii(term: string): boolean {
+  for (let i = 0; i < term.length; i++) if (term.charCodeAt(i) > 127) return false;
+  return true;
 }
 
 function characterTerms(run: string): readonly string[] {

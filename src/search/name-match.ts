@@ -15,6 +15,9 @@ export type NameMatch = 'exact' | 'suffix';
 
 const MOST_PIECES = 16;
 const LONGEST_PIECE = 200;
+/** A sentence of more words is no name. */
+const MOST_WORDS = 8;
+const LONGEST_QUESTION = 4_000;
 const IDENTIFIER = /[\p{L}\p{N}](?:[_:./-]|(?<=\p{Ll})(?=\p{Lu}))+[\p{L}\p{N}]/u;
 
 /**
@@ -22,14 +25,16 @@ const IDENTIFIER = /[\p{L}\p{N}](?:[_:./-]|(?<=\p{Ll})(?=\p{Lu}))+[\p{L}\p{N}]/u
  * spaces, commas or quotes that is written as an identifier (`create_issue`, `github:createIssue`).
  */
 export function namePieces(question: string): readonly NamePiece[] {
+  if (question.length > LONGEST_QUESTION) return [];
   const whole = question.trim();
-  if (whole.length > 4_000) return [];
+  const parts = whole.split(' ', MOST_WORDS + 1).length;
   const pieces: NamePiece[] = [];
-  const parts = whole.split(/[\s,;"'`()[\]]+/u).filter((part) => part !== '');
-  if (whole.length <= LONGEST_PIECE) addPiece(pieces, whole, parts.length === 1);
-  if (parts.length > 1)
-    for (const part of parts)
-      if (part.length <= LONGEST_PIECE && IDENTIFIER.test(part)) addPiece(pieces, part, true);
+  if (parts <= MOST_WORDS && whole.length <= LONGEST_PIECE) addPiece(pieces, whole, parts === 1);
+  if (parts === 1 && !/[,;]/.test(whole)) return pieces;
+  if (!IDENTIFIER.test(whole)) return pieces;
+  for (const part of whole.split(/[\s,;"'`()[\]]+/u)) {
+    if (part.length <= LONGEST_PIECE && IDENTIFIER.test(part)) addPiece(pieces, part, true);
+  }
   return pieces;
 }
 

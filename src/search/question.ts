@@ -1,7 +1,7 @@
-import { termsOf } from './analyzer.ts';
+import { freshTermOf, termOf, termsOf } from './analyzer.ts';
 import type { RankingConstants } from './fields.ts';
 import { FUNCTION_WORDS, type LatinLanguage } from './function-words.ts';
-import { languageOf, usersOf } from './language.ts';
+import { LATIN_LANGUAGES, languageOf, usersOf } from './language.ts';
 import { synonymsOf } from './synonyms.ts';
 import type { ExplainedWord, TermKind } from './tool-index.ts';
 import { scanWords, type Script } from './words.ts';
@@ -51,40 +51,41 @@ const MOST_NEAR_WORDS = 3;
 
 /** Reads a question: by which terms of the view each of its words can be met. */
 export function readQuestion(question: string, lexicon: Lexicon, constants: RankingConstants): ReadQuestion {
-  const all = wordsOf(question, lexicon);
-  const content = contentOf(all);
-  const ignored = content.length < all.length ? all.filter((word) => !content.includes(word)) : [];
-  const reader = new Reader(
-    lexicon,
-    constants,
-    ignored.map(({ text }) => text),
-  );
+  const words = wordsOf(question, lexicon);
+  const isContent = contentOf(words);
   const asked = new Map<string, Asked>();
-  for (const word of content) {
-    for (const key of word.keys) {
-      const known = asked.get(key);
-      if (known) known.times++;
-      else if (asked.size < MOST_WORDS) asked.set(key, { ...word, key, times: 1 });
-    }
-  }
+  const ignored: string[] = [];
+  words.forEach((word, i) => {
+    if (isContent[i] === true) addKeys(asked, word);
+    else ignored.push(word.text);
+  });
+  const reader = new Reader(lexicon, constants, ignored);
   // The question's own words first: what stands in for a word must not take the place of another one.
   const unknown = [...asked.values()].filter((word) => !reader.own(word));
   for (const word of unknown) reader.unknown(word);
   for (const word of asked.values()) reader.synonyms(word);
-  reader.joined(all);
+  reader.joined(words);
   return reader;
 }
 
 interface Word {
   readonly text: string;
   readonly script: Script;
-  /** The terms under English and under the script's own stemmer; several for text without spaces. */
-  readonly keys: readonly string[];
 }
 
 interface Asked extends Word {
+  /** The term under English or under the script's own stemmer. */
   readonly key: string;
   times: number;
+}
+
+/** Text without spaces has several keys. */
+function addKeys(asked: Map<string, Asked>, { text, script }: Word): void {
+  for (const key of termsOf(text, script, 'english')) {
+    const known = asked.get(key);
+    if (known) known.times++;
+    else if (asked.size < MOST_WORDS) asked.set(key, { text, script, key, times: 1 });
+  }
 }
 
 function wordsOf(question: string, lexicon: Lexicon): readonly Word[] {
@@ -92,20 +93,22 @@ function wordsOf(question: string, lexicon: Lexicon): readonly Word[] {
   scanWords(
     question.length > LONGEST_QUESTION ? question.slice(0, LONGEST_QUESTION) : question,
     (text, script, isWhole) => {
-      const word = { text, script, keys: termsOf(text, script, 'english') };
-      if (!isWhole) words.push(word);
+      if (!isWhole) words.push({ text, script });
       // `GitHub` is one word where the view knows it as one, else the two it was written with.
-      else if (lexicon.find(word.keys[0]!) !== undefined) words.splice(-2, 2, word);
+      else if (lexicon.find(termOf(text, script, 'english')) !== undefined)
+        words.splice(-2, 2, { text, script });
     },
   );
   return words;
 }
 
-function contentOf(words: readonly Word[]): readonly Word[] {
-  const english = FUNCTION_WORDS.english;
-  const own = FUNCTION_WORDS[languageOf(words.map((word) => usersOf(word.text)))];
-  const content = words.filter(({ text }) => !english.has(text) && !own.has(text));
-  return content.length > 0 ? content : words;
+/** Which words are looked up: all but function words; all of them when there are no others. */
+function contentOf(words: readonly Word[]): readonly boolean[] {
+  const users = words.map(({ text }) => usersOf(text));
+  const language = LATIN_LANGUAGES.indexOf(languageOf(users));
+  const grammar = 1 | (1 << language);
+  const isContent = users.map((bits) => (bits & grammar) === 0);
+  return isContent.includes(true) ? isContent : words.map(() => true);
 }
 
 class Reader implements ReadQuestion {
@@ -142,7 +145,7 @@ class Reader implements ReadQuestion {
     let tools = this.#add(asked, asked.key, 'word', 1);
     if (asked.script === 'latin') {
       for (const language of this.#lexicon.languages) {
-        tools += this.#add(asked, termsOf(asked.text, 'latin', language)[0]!, 'word', 1);
+        tools += this.#add(asked, termOf(asked.text, 'latin', language), 'word', 1);
       }
     }
     if (tools > 0) this.words.push({ word: asked.text, known: 1, tools });
@@ -161,10 +164,10 @@ class Reader implements ReadQuestion {
   #split(asked: Asked): number {
     const { text } = asked;
     for (let at = text.length - 3; at >= 3; at--) {
-      const head = termsOf(text.slice(0, at), asked.script, 'english')[0]!;
+      const head = freshTermOf(text.slice(0, at), asked.script, 'english');
       const first = this.#lexicon.find(head);
       if (first === undefined) continue;
-      const tail = termsOf(text.slice(at), asked.script, 'english')[0]!;
+      const tail = freshTermOf(text.slice(at), asked.script, 'english');
       const second = this.#lexicon.find(tail);
       if (second === undefined) continue;
       this.#add(asked, head, 'split', this.#constants.joinedWeight, first);
@@ -188,19 +191,19 @@ class Reader implements ReadQuestion {
       this.#add(asked, synonym, 'synonym', this.#constants.synonymWeight);
   }
 
-  /** "file system" → `filesystem`, "log in" → `login`: looked up beside the two words, also over function words. */
+  /** "file system" → `filesystem`, "log in" → `login`: looked up beside the two words. */
   joined(words: readonly Word[]): void {
     for (let i = 1; i < Math.min(words.length, MOST_WORDS); i++) {
       const [first, second] = [words[i - 1]!, words[i]!];
       if (first.script !== 'latin' || second.script !== 'latin') continue;
+      if (FUNCTION_WORDS.english.has(first.text)) continue;
+      if (FUNCTION_WORDS.english.has(second.text) && !PARTICLES.has(second.text)) continue;
       const text = first.text + second.text;
-      const [term] = termsOf(text, 'latin', 'english');
-      this.#add(
-        { text, script: 'latin', keys: [], key: term!, times: 1 },
-        term!,
-        'joined',
-        this.#constants.joinedWeight,
-      );
+      const key = freshTermOf(text, 'latin', 'english');
+      this.#add({ text, script: 'latin', key, times: 1 }, key, 'joined', this.#constants.joinedWeight);
     }
   }
 }
+
+/** Function words that end compounds: login, setup, checkout, payoff. */
+const PARTICLES: ReadonlySet<string> = new Set(['in', 'up', 'out', 'off', 'on', 'over', 'down']);

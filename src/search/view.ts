@@ -287,12 +287,15 @@ export class View implements ToolIndex, Lexicon {
       .sort((a, b) => b.factor - a.factor || (a.term.term < b.term.term ? -1 : 1));
     // A named tool must get all of its score.
     for (const ordinal of named.keys()) this.#touch(ordinal);
-    let left = weighed.reduce((sum, { reach }) => sum + reach, 0);
+    const total = weighed.reduce((sum, { reach }) => sum + reach, 0);
+    let left = total;
     let metLeft = terms.reduce((sum, { met }) => sum + met, 0);
     let isClosed = false;
     for (const { term, factor, reach } of weighed) {
       if (!isClosed && scratch.touchedCount > limit) {
-        isClosed = left * Math.max(1, metLeft) ** constants.matchedExponent < this.#scoreAtRank(limit);
+        const mostLeft = left * Math.max(1, metLeft) ** constants.matchedExponent;
+        // No score so far exceeds what the terms so far can give.
+        isClosed = mostLeft < total - left && mostLeft < this.#scoreAtRank(limit);
       }
       this.#addTerm(term, factor, isClosed);
       left -= reach;
