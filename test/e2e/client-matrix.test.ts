@@ -7,7 +7,12 @@ import { startStub, type StubScript } from '../support/stub-upstream.ts';
 import { until } from '../support/wait.ts';
 
 interface SearchAnswer {
-  readonly tools: readonly { readonly name: string; readonly description: string; readonly readOnly: boolean; readonly inputSchema?: object }[];
+  readonly tools: readonly {
+    readonly name: string;
+    readonly description: string;
+    readonly readOnly: boolean;
+    readonly inputSchema?: object;
+  }[];
   readonly total: number;
   readonly unavailable?: readonly { readonly name: string; readonly reason: string }[];
 }
@@ -26,24 +31,43 @@ async function walk(client: TestClient): Promise<void> {
 
   const found = await searched(client, 'when is high water');
   expect(found.total).toBe(4);
-  expect(found.tools[0]).toMatchObject({ name: 'read_tide_table', readOnly: true, inputSchema: { required: ['port'] } });
+  expect(found.tools[0]).toMatchObject({
+    name: 'read_tide_table',
+    readOnly: true,
+    inputSchema: { required: ['port'] },
+  });
 
   const described = await client.callTool('describe_tool', { names: ['book_berth', 'book_bert'] });
   expect(described.structuredContent).toMatchObject({
-    tools: [{ name: 'book_berth', description: 'Books a berth for a ship.', inputSchema: { required: ['ship', 'berth'] } }],
+    tools: [
+      {
+        name: 'book_berth',
+        description: 'Books a berth for a ship.',
+        inputSchema: { required: ['ship', 'berth'] },
+      },
+    ],
     unknown: ['book_bert'],
     similar: { book_bert: ['book_berth'] },
   });
 
-  const read = await client.callTool('call_read_tool', { name: 'read_tide_table', arguments: { port: 'Ąžuolai' } });
+  const read = await client.callTool('call_read_tool', {
+    name: 'read_tide_table',
+    arguments: { port: 'Ąžuolai' },
+  });
   expect(read.isError ?? false).toBe(false);
   expect(textOf(read)).toContain('Ąžuolai');
 
-  const written = await client.callTool('call_write_tool', { name: 'book_berth', arguments: { ship: 'Petrel', berth: 4 } });
+  const written = await client.callTool('call_write_tool', {
+    name: 'book_berth',
+    arguments: { ship: 'Petrel', berth: 4 },
+  });
   expect(written.isError ?? false).toBe(false);
   expect(textOf(written)).toContain('Petrel');
 
-  const refused = await client.callTool('call_read_tool', { name: 'book_berth', arguments: { ship: 'Petrel', berth: 4 } });
+  const refused = await client.callTool('call_read_tool', {
+    name: 'book_berth',
+    arguments: { ship: 'Petrel', berth: 4 },
+  });
   expect(refused.isError).toBe(true);
   expect(textOf(refused)).toContain('call_write_tool');
 
@@ -75,7 +99,9 @@ describe('every client finds and calls tools', () => {
 
     it(`the ${client.label} client over stdio`, async () => {
       const stub = await startStub({ tools: harbourTools, instructions: HARBOUR_INSTRUCTIONS });
-      const connected = await client.connect(await programTarget({ mcpServers: { harbour: { url: stub.url } } }));
+      const connected = await client.connect(
+        await programTarget({ mcpServers: { harbour: { url: stub.url } } }),
+      );
       expect(connected.protocolVersion()).toBe(client.era === 'modern' ? '2026-07-28' : '2025-11-25');
       expect(connected.instructions()).toMatch(/search_tools/);
       await walk(connected);
@@ -106,18 +132,42 @@ type Upstream = { readonly label: string } & (
 
 const UPSTREAMS: readonly Upstream[] = [
   { label: 'modern HTTP, JSON', kind: 'http', script: { era: 'modern' } },
-  { label: 'modern HTTP, SSE at its oddest', kind: 'http', script: { era: 'modern', reply: 'sse', oddSse: true } },
+  {
+    label: 'modern HTTP, SSE at its oddest',
+    kind: 'http',
+    script: { era: 'modern', reply: 'sse', oddSse: true },
+  },
   { label: 'HTTP of both generations', kind: 'http', script: { era: 'both' } },
-  { label: 'legacy HTTP with sessions, SSE', kind: 'http', script: { era: 'legacy', session: true, reply: 'sse', oddSse: true } },
+  {
+    label: 'legacy HTTP with sessions, SSE',
+    kind: 'http',
+    script: { era: 'legacy', session: true, reply: 'sse', oddSse: true },
+  },
   { label: 'legacy HTTP with sessions, JSON', kind: 'http', script: { era: 'legacy', session: true } },
-  { label: 'legacy HTTP without sessions, 2025-06-18', kind: 'http', script: { era: 'legacy', legacyVersion: '2025-06-18' } },
-  { label: 'legacy HTTP, 2025-03-26', kind: 'http', script: { era: 'legacy', legacyVersion: '2025-03-26', session: true } },
+  {
+    label: 'legacy HTTP without sessions, 2025-06-18',
+    kind: 'http',
+    script: { era: 'legacy', legacyVersion: '2025-06-18' },
+  },
+  {
+    label: 'legacy HTTP, 2025-03-26',
+    kind: 'http',
+    script: { era: 'legacy', legacyVersion: '2025-03-26', session: true },
+  },
   { label: 'legacy stdio', kind: 'stdio', script: { era: 'legacy' } },
   { label: 'stdio of 2024-11-05', kind: 'stdio', script: { era: 'legacy', version: '2024-11-05' } },
   { label: 'modern-only stdio', kind: 'stdio', script: { era: 'modern' } },
   { label: 'stdio of both generations', kind: 'stdio', script: { era: 'both' } },
-  { label: 'stdio that prints noise and cuts its lines', kind: 'stdio', script: { noise: true, splitWrites: true } },
-  { label: 'stdio that ignores server/discover', kind: 'stdio', script: { neverAnswer: ['server/discover'] } },
+  {
+    label: 'stdio that prints noise and cuts its lines',
+    kind: 'stdio',
+    script: { noise: true, splitWrites: true },
+  },
+  {
+    label: 'stdio that ignores server/discover',
+    kind: 'stdio',
+    script: { neverAnswer: ['server/discover'] },
+  },
 ];
 
 describe('every upstream is found and called', () => {
@@ -125,11 +175,21 @@ describe('every upstream is found and called', () => {
     it(upstream.label, async () => {
       const stub =
         upstream.kind === 'http'
-          ? await startStub({ tools: harbourTools, instructions: HARBOUR_INSTRUCTIONS, pageSize: 3, ...upstream.script })
+          ? await startStub({
+              tools: harbourTools,
+              instructions: HARBOUR_INSTRUCTIONS,
+              pageSize: 3,
+              ...upstream.script,
+            })
           : undefined;
       const child =
         upstream.kind === 'stdio'
-          ? scriptStdio({ tools: harbourChild, instructions: HARBOUR_INSTRUCTIONS, pageSize: 3, ...upstream.script })
+          ? scriptStdio({
+              tools: harbourChild,
+              instructions: HARBOUR_INSTRUCTIONS,
+              pageSize: 3,
+              ...upstream.script,
+            })
           : undefined;
       const record = stub ? httpRecord('harbour', stub) : child && stdioRecord('harbour', child);
       if (record === undefined) throw new Error('no upstream');
@@ -199,11 +259,19 @@ describe('several upstreams', () => {
     const child = scriptStdio({
       instructions: 'Of the lighthouse.',
       tools: [
-        { definition: { name: 'list_ships', inputSchema: { type: 'object' }, annotations: { readOnlyHint: true } } },
+        {
+          definition: {
+            name: 'list_ships',
+            inputSchema: { type: 'object' },
+            annotations: { readOnlyHint: true },
+          },
+        },
         { definition: { name: 'light_lamp', inputSchema: { type: 'object' } } },
       ],
     });
-    const running = await startProxy({ upstreams: [httpRecord('harbour', stub), stdioRecord('my lighthouse', child)] });
+    const running = await startProxy({
+      upstreams: [httpRecord('harbour', stub), stdioRecord('my lighthouse', child)],
+    });
     await running.settled();
     return running.target;
   };
@@ -235,7 +303,9 @@ describe('several upstreams', () => {
   it('gives the instructions of each under a heading, ours first', async () => {
     const client = await CLIENTS[0]!.connect(await target());
     const instructions = client.instructions() ?? '';
-    expect(instructions).toMatch(/search_tools[\s\S]*harbour[\s\S]*Of the harbour\.[\s\S]*my lighthouse[\s\S]*Of the lighthouse\./);
+    expect(instructions).toMatch(
+      /search_tools[\s\S]*harbour[\s\S]*Of the harbour\.[\s\S]*my lighthouse[\s\S]*Of the lighthouse\./,
+    );
   });
 });
 
@@ -253,7 +323,10 @@ describe('instructions', () => {
   });
 
   it('of ours and the start of theirs fit where clients cut, at 2,048 characters', async () => {
-    const stub = await startStub({ tools: harbourTools, instructions: `${HARBOUR_INSTRUCTIONS} ${'Moor well. '.repeat(500)}` });
+    const stub = await startStub({
+      tools: harbourTools,
+      instructions: `${HARBOUR_INSTRUCTIONS} ${'Moor well. '.repeat(500)}`,
+    });
     const running = await startProxy({ upstreams: [httpRecord('harbour', stub)] });
     await running.settled();
     const instructions = (await CLIENTS[0]!.connect(running.target)).instructions() ?? '';

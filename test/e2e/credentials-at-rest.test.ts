@@ -21,69 +21,84 @@ const bell = [
 
 for (const era of ['modern', 'legacy'] as const) {
   describe(`the gateway before a ${era} upstream`, () => {
-    it.skipIf(process.platform === 'win32')('keeps no credential when nobody is being served', async () => {
-      const stub = await startStub({
-        era,
-        session: era === 'legacy',
-        tools: bell,
-        ttlMs: 1_000,
-        admit: (authorization) => (authorization?.endsWith('-3') === true ? { kind: 'http', status: 401 } : true),
-      });
-      const running = await startHttpProgram(['--upstream', stub.url], {
-        env: { NODE_OPTIONS: '--heapsnapshot-signal=SIGUSR2' },
-      });
-      for (let n = 1; n <= 3; n++) {
-        for (const clientEra of ['modern', 'legacy'] as const) {
-          const client = rawHttp(running.url, { era: clientEra, headers: { authorization: credential(n) } });
-          await client.request(clientEra === 'modern' ? 'server/discover' : 'initialize', {
-            protocolVersion: '2025-11-25',
-            capabilities: {},
-            clientInfo: { name: 'x', version: '1' },
-          });
-          await client.call('search_tools', '{"query":"bell"}');
-          await client.call('call_read_tool', '{"name":"ring_bell"}');
-          await client.call('call_read_tools', '{"calls":[{"name":"ring_bell"},{"name":"fail"}]}');
-          await client.call('call_write_tool', '{"name":"nothing"}');
-        }
-      }
-      expect(stub.callsOf('ring_bell')).toHaveLength(8);
-      if (era === 'modern') {
-        // A listing that fails behind, while the old one still serves (older upstreams name no lifetime).
-        stub.script.intercept = ({ method }) => (method === 'tools/list' ? { kind: 'http', status: 503 } : undefined);
-        const listings = stub.requestsOf('tools/list').length;
-        const first = rawHttp(running.url, { era: 'modern', headers: { authorization: credential(1) } });
-        await until('the listing was tried again', async () => {
-          await first.call('search_tools', '{"query":"bell"}');
-          return stub.requestsOf('tools/list').length > listings;
+    it.skipIf(process.platform === 'win32')(
+      'keeps no credential when nobody is being served',
+      async () => {
+        const stub = await startStub({
+          era,
+          session: era === 'legacy',
+          tools: bell,
+          ttlMs: 1_000,
+          admit: (authorization) =>
+            authorization?.endsWith('-3') === true ? { kind: 'http', status: 401 } : true,
         });
-        stub.script.intercept = () => undefined;
-      }
-      const refused = rawHttp(running.url, { era: 'modern', headers: { authorization: credential(3) } });
-      expect((await refused.call('search_tools', '{"query":"bell"}')).status).toBe(401);
-      // Others come after them, so that nothing of theirs is merely the latest.
-      const anonymous = rawHttp(running.url, { era: 'modern' });
-      for (let n = 0; n < 5; n++) await anonymous.call('call_read_tool', '{"name":"ring_bell"}');
+        const running = await startHttpProgram(['--upstream', stub.url], {
+          env: { NODE_OPTIONS: '--heapsnapshot-signal=SIGUSR2' },
+        });
+        for (let n = 1; n <= 3; n++) {
+          for (const clientEra of ['modern', 'legacy'] as const) {
+            const client = rawHttp(running.url, {
+              era: clientEra,
+              headers: { authorization: credential(n) },
+            });
+            await client.request(clientEra === 'modern' ? 'server/discover' : 'initialize', {
+              protocolVersion: '2025-11-25',
+              capabilities: {},
+              clientInfo: { name: 'x', version: '1' },
+            });
+            await client.call('search_tools', '{"query":"bell"}');
+            await client.call('call_read_tool', '{"name":"ring_bell"}');
+            await client.call('call_read_tools', '{"calls":[{"name":"ring_bell"},{"name":"fail"}]}');
+            await client.call('call_write_tool', '{"name":"nothing"}');
+          }
+        }
+        expect(stub.callsOf('ring_bell')).toHaveLength(8);
+        if (era === 'modern') {
+          // A listing that fails behind, while the old one still serves (older upstreams name no lifetime).
+          stub.script.intercept = ({ method }) =>
+            method === 'tools/list' ? { kind: 'http', status: 503 } : undefined;
+          const listings = stub.requestsOf('tools/list').length;
+          const first = rawHttp(running.url, { era: 'modern', headers: { authorization: credential(1) } });
+          await until('the listing was tried again', async () => {
+            await first.call('search_tools', '{"query":"bell"}');
+            return stub.requestsOf('tools/list').length > listings;
+          });
+          stub.script.intercept = () => undefined;
+        }
+        const refused = rawHttp(running.url, { era: 'modern', headers: { authorization: credential(3) } });
+        expect((await refused.call('search_tools', '{"query":"bell"}')).status).toBe(401);
+        // Others come after them, so that nothing of theirs is merely the latest.
+        const anonymous = rawHttp(running.url, { era: 'modern' });
+        for (let n = 0; n < 5; n++) await anonymous.call('call_read_tool', '{"name":"ring_bell"}');
 
-      const snapshot = await takeSnapshot(running.child.pid ?? 0, running.home);
-      // The snapshot is one that would show it: our own words are in it.
-      expect(snapshot).toContain('search_tools');
-      const found = [...new Set(snapshot.match(new RegExp(`[^"\\\\]{0,40}${MARK}[^"\\\\]{0,40}`, 'g')) ?? [])];
-      expect(found).toEqual([]);
+        const snapshot = await takeSnapshot(running.child.pid ?? 0, running.home);
+        // The snapshot is one that would show it: our own words are in it.
+        expect(snapshot).toContain('search_tools');
+        const found = [
+          ...new Set(snapshot.match(new RegExp(`[^"\\\\]{0,40}${MARK}[^"\\\\]{0,40}`, 'g')) ?? []),
+        ];
+        expect(found).toEqual([]);
 
-      for (const file of filesUnder(running.home)) {
-        if (!file.endsWith('.heapsnapshot')) expect(readFileSync(file, 'utf8'), file).not.toContain(MARK);
-      }
-      const environ = `/proc/${running.child.pid}/environ`;
-      if (existsSync(environ)) expect(readFileSync(environ, 'utf8')).not.toContain(MARK);
-      expect(running.stderr()).not.toContain(MARK);
-      // A snapshot takes long on a busy machine.
-    }, 90_000);
+        for (const file of filesUnder(running.home)) {
+          if (!file.endsWith('.heapsnapshot')) expect(readFileSync(file, 'utf8'), file).not.toContain(MARK);
+        }
+        const environ = `/proc/${running.child.pid}/environ`;
+        if (existsSync(environ)) expect(readFileSync(environ, 'utf8')).not.toContain(MARK);
+        expect(running.stderr()).not.toContain(MARK);
+        // A snapshot takes long on a busy machine.
+      },
+      90_000,
+    );
   });
 }
 
 async function takeSnapshot(pid: number, dir: string): Promise<string> {
   process.kill(pid, 'SIGUSR2');
-  const name = await until('the snapshot is there', () => readdirSync(dir).find((file) => file.endsWith('.heapsnapshot')), 30_000);
+  const name = await until(
+    'the snapshot is there',
+    () => readdirSync(dir).find((file) => file.endsWith('.heapsnapshot')),
+    30_000,
+  );
   const file = join(dir, name);
   let size = 0;
   await until(

@@ -9,17 +9,23 @@ import { rawResult, startStub, stubTool, type StubUpstream } from '../support/st
 
 /** Results upstreams give that a careless proxy changes; each is the text of a result object without `resultType`. */
 const RESULTS: Readonly<Record<string, string>> = {
-  'big integers': '{"content":[],"structuredContent":{"id":12345678901234567890,"tiny":1e-400,"huge":1E+400,"one":1.0,"minus":-0}}',
-  'unknown fields': '{"content":[{"type":"text","text":"a","weight":3,"annotations":{"priority":0.5,"mood":"calm"}}],"extra":{"deep":[null,true]}}',
-  'unknown block types': '{"content":[{"type":"hologram","beam":[1,2,3]},{"type":"text","text":"b"},{"type":"hologram"}]}',
-  _meta: '{"content":[{"type":"text","text":"c","_meta":{"harbour.example/seen":99999999999999999999}}],"_meta":{"harbour.example/trace":"t-1","plain":1}}',
+  'big integers':
+    '{"content":[],"structuredContent":{"id":12345678901234567890,"tiny":1e-400,"huge":1E+400,"one":1.0,"minus":-0}}',
+  'unknown fields':
+    '{"content":[{"type":"text","text":"a","weight":3,"annotations":{"priority":0.5,"mood":"calm"}}],"extra":{"deep":[null,true]}}',
+  'unknown block types':
+    '{"content":[{"type":"hologram","beam":[1,2,3]},{"type":"text","text":"b"},{"type":"hologram"}]}',
+  _meta:
+    '{"content":[{"type":"text","text":"c","_meta":{"harbour.example/seen":99999999999999999999}}],"_meta":{"harbour.example/trace":"t-1","plain":1}}',
   'image and audio':
     '{"content":[{"type":"image","data":"aGFyYm91cg==","mimeType":"image/png"},{"type":"audio","data":"not base64 at all!","mimeType":"audio/ogg"}]}',
   'resource links and resources':
     '{"content":[{"type":"resource_link","uri":"chart://north/1","name":"north","size":9007199254740993,"icons":[{"src":"i.png"}]},{"type":"resource","resource":{"uri":"chart://2","text":"ä","lastModified":"yesterday"}}]}',
-  'an error of the tool': '{"isError":true,"content":[{"type":"text","text":"no such chart"}],"structuredContent":{"code":404}}',
+  'an error of the tool':
+    '{"isError":true,"content":[{"type":"text","text":"no such chart"}],"structuredContent":{"code":404}}',
   'structured content alone': '{"structuredContent":{"b":1,"a":2,"10":3,"9":4}}',
-  unicode: '{"content":[{"type":"text","text":"ąčęėįšųūž 海 🌊 \\u00e9 \\ud83c\\udf0a \\ud800 \\u2028 \u2028\u2029 \\/ \\u0000"}]}',
+  unicode:
+    '{"content":[{"type":"text","text":"ąčęėįšųūž 海 🌊 \\u00e9 \\ud83c\\udf0a \\ud800 \\u2028 \u2028\u2029 \\/ \\u0000"}]}',
   'odd spacing': '{"content" : [ { "type":"text" ,"text":" d  " } ] , "n" :  1 }',
   'keys twice': '{"content":[],"note":1,"note":2}',
   'keys of the language': '{"content":[],"__proto__":{"polluted":true},"constructor":1,"toJSON":"x"}',
@@ -37,7 +43,11 @@ function withoutResultType(text: string): string {
 }
 
 const definitionOf = (name: string): unknown =>
-  stubTool(name, { description: 'Gives a result exactly.', properties: { which: { type: 'string' } }, readOnly: true }).definition;
+  stubTool(name, {
+    description: 'Gives a result exactly.',
+    properties: { which: { type: 'string' } },
+    readOnly: true,
+  }).definition;
 
 const EXACT = definitionOf('exact');
 
@@ -66,7 +76,10 @@ const exactChild = (era: 'modern' | 'legacy'): ReturnType<typeof scriptStdio> =>
     splitWrites: false,
     tools: NAMES.map((which, n) => ({
       definition: definitionOf(`exact_${n}`),
-      does: { kind: 'raw' as const, raw: era === 'modern' ? stamped(RESULTS[which] ?? '') : (RESULTS[which] ?? '') },
+      does: {
+        kind: 'raw' as const,
+        raw: era === 'modern' ? stamped(RESULTS[which] ?? '') : (RESULTS[which] ?? ''),
+      },
     })),
   });
 
@@ -146,24 +159,33 @@ describe('a result comes out as the text it was given as', () => {
         }
       }
     });
-
   }
 
   for (const era of ['modern', 'legacy'] as const) {
     // One program for all upstreams: starting one is what takes the time.
     it(`every upstream, ${era} client over stdio`, async () => {
       const sides = await Promise.all(
-        Object.entries(UPSTREAMS).map(async ([label, open], n) => ({ label, slug: `side-${n}`, ...(await open()) })),
+        Object.entries(UPSTREAMS).map(async ([label, open], n) => ({
+          label,
+          slug: `side-${n}`,
+          ...(await open()),
+        })),
       );
       const program = await startStdioProgram(era, {
         mcpServers: Object.fromEntries(sides.map(({ slug, entry }) => [slug, entry])),
       });
       const { client } = program;
       if (era === 'legacy') await client.initialize();
-      await toolsAreThere(program, sides.reduce((sum, side) => sum + side.toolCount, 0));
+      await toolsAreThere(
+        program,
+        sides.reduce((sum, side) => sum + side.toolCount, 0),
+      );
       for (const side of sides) {
         for (const which of NAMES) {
-          const line = await client.call('call_read_tool', callText(`${side.slug}__${side.toolFor(which)}`, which));
+          const line = await client.call(
+            'call_read_tool',
+            callText(`${side.slug}__${side.toolFor(which)}`, which),
+          );
           expectSame(rawMember(line, 'result'), which, side.era, era, side.label);
         }
       }
@@ -174,21 +196,34 @@ describe('a result comes out as the text it was given as', () => {
     const stub = await exactStub({ era: 'modern' });
     const running = await startProxy({ upstreams: [httpRecord('charts', stub)] });
     await running.settled();
-    const chosen = ['big integers', 'unknown fields', 'unknown block types', 'unicode', 'an error of the tool', 'keys of the language'];
+    const chosen = [
+      'big integers',
+      'unknown fields',
+      'unknown block types',
+      'unicode',
+      'an error of the tool',
+      'keys of the language',
+    ];
     const calls = chosen.map((which) => callText('exact', which)).join(',');
     for (const era of ['modern', 'legacy'] as const) {
       const { result = '' } = await running.raw(era).call('call_read_tools', `{"calls":[${calls}]}`);
       chosen.forEach((which, n) => {
         const whole = rawMember(result, 'structuredContent', 'results', n) ?? '';
-        expect(whole.includes(stamped(RESULTS[which] ?? '')) || whole.includes(RESULTS[which]?.slice(1) ?? ''), which).toBe(true);
+        expect(
+          whole.includes(stamped(RESULTS[which] ?? '')) || whole.includes(RESULTS[which]?.slice(1) ?? ''),
+          which,
+        ).toBe(true);
       });
       expect(result).toContain('{"type":"hologram","beam":[1,2,3]}');
-      expect(result).toContain('{"type":"text","text":"a","weight":3,"annotations":{"priority":0.5,"mood":"calm"}}');
+      expect(result).toContain(
+        '{"type":"text","text":"a","weight":3,"annotations":{"priority":0.5,"mood":"calm"}}',
+      );
     }
   });
 
   it('also when it spans several lines, without breaking the framing of stdio or SSE', async () => {
-    const pretty = '{\n  "content": [\r\n    { "type": "text", "text": "line\\nbreak" }\n  ],\n\t"depth": 12345678901234567890\n}';
+    const pretty =
+      '{\n  "content": [\r\n    { "type": "text", "text": "line\\nbreak" }\n  ],\n\t"depth": 12345678901234567890\n}';
     const compact = '{"content":[{"type":"text","text":"line\\nbreak"}],"depth":12345678901234567890}';
     const squeeze = (text: string): string => text.replaceAll(/("(?:[^"\\]|\\.)*")|\s+/g, '$1');
     const stub = await startStub({
@@ -219,7 +254,10 @@ describe('a result comes out as the text it was given as', () => {
 
   it('whatever it is (generated)', async () => {
     let next = '';
-    const stub = await startStub({ era: 'modern', tools: [{ definition: EXACT, answer: () => rawResult(next) }] });
+    const stub = await startStub({
+      era: 'modern',
+      tools: [{ definition: EXACT, answer: () => rawResult(next) }],
+    });
     const running = await startProxy({ upstreams: [httpRecord('charts', stub)] });
     await running.settled();
     const clients: readonly RawHttpClient[] = [running.raw('modern'), running.raw('legacy')];
@@ -245,12 +283,20 @@ function rawMembers(): fc.Arbitrary<string> {
       fc.array(tie('value'), { maxLength: 4 }).map((items) => `[${items.join(', ')}]`),
       tie('object'),
     ),
-    object: fc.array(fc.tuple(fc.string(), tie('value')), { maxLength: 4 }).map((members) => objectText(members)),
+    object: fc
+      .array(fc.tuple(fc.string(), tie('value')), { maxLength: 4 })
+      .map((members) => objectText(members)),
   }));
   const objectText = (members: [string, string][]): string =>
     `{${members.map(([key, text]) => `${JSON.stringify(key)}: ${text}`).join(',')}}`;
   return fc
-    .array(fc.tuple(fc.string({ minLength: 1 }).map((key) => `x-${key}`), value), { maxLength: 5 })
+    .array(
+      fc.tuple(
+        fc.string({ minLength: 1 }).map((key) => `x-${key}`),
+        value,
+      ),
+      { maxLength: 5 },
+    )
     .map((members) => members.map(([key, text]) => `,${JSON.stringify(key)}:${text}`).join(''));
 }
 
@@ -268,14 +314,20 @@ const ARGUMENTS = [
 
 describe('arguments reach the upstream as the client wrote them', () => {
   let stub: StubUpstream;
-  const child = (): ReturnType<typeof scriptStdio> => scriptStdio({ tools: [{ definition: free('repeat') }] });
-  const free = (name: string): unknown => ({ name, inputSchema: { type: 'object' }, annotations: { readOnlyHint: true } });
+  const child = (): ReturnType<typeof scriptStdio> =>
+    scriptStdio({ tools: [{ definition: free('repeat') }] });
+  const free = (name: string): unknown => ({
+    name,
+    inputSchema: { type: 'object' },
+    annotations: { readOnlyHint: true },
+  });
 
   beforeAll(async () => {
     stub = await startStub({ era: 'both', tools: [{ definition: free('repeat') }] });
   });
 
-  const lastArguments = (): string | undefined => rawMember(stub.callsOf('repeat').at(-1)?.body ?? '{}', 'params', 'arguments');
+  const lastArguments = (): string | undefined =>
+    rawMember(stub.callsOf('repeat').at(-1)?.body ?? '{}', 'params', 'arguments');
 
   it('over HTTP, through each calling tool', async () => {
     const running = await startProxy({ upstreams: [httpRecord('echo', stub)] });
@@ -296,9 +348,13 @@ describe('arguments reach the upstream as the client wrote them', () => {
     const running = await startProxy({ upstreams: [httpRecord('echo', stub)] });
     await running.settled();
     for (const text of ARGUMENTS) {
-      await running.raw('modern').call('call_read_tool', `{"name":"repeat","arguments":${JSON.stringify(text)}}`);
+      await running
+        .raw('modern')
+        .call('call_read_tool', `{"name":"repeat","arguments":${JSON.stringify(text)}}`);
       expect(lastArguments()).toBe(text);
-      await running.raw('legacy').call('call_read_tools', `{"calls":[{"name":"repeat","arguments":${JSON.stringify(text)}}]}`);
+      await running
+        .raw('legacy')
+        .call('call_read_tools', `{"calls":[{"name":"repeat","arguments":${JSON.stringify(text)}}]}`);
       expect(lastArguments()).toBe(text);
     }
   });
@@ -306,7 +362,9 @@ describe('arguments reach the upstream as the client wrote them', () => {
   it('over stdio on both sides', async () => {
     const echo = child();
     for (const era of ['modern', 'legacy'] as const) {
-      const program = await startStdioProgram(era, { mcpServers: { echo: { command: echo.command, args: echo.args } } });
+      const program = await startStdioProgram(era, {
+        mcpServers: { echo: { command: echo.command, args: echo.args } },
+      });
       const { client } = program;
       if (era === 'legacy') await client.initialize();
       await toolsAreThere(program, 1);
@@ -329,7 +387,10 @@ describe('arguments reach the upstream as the client wrote them', () => {
     await running.settled();
     await running
       .raw('legacy')
-      .request('tools/call', '{"name":"call_read_tool","arguments":{"name":"repeat"},"_meta":{"traceparent":"00-abc-def-01","harbour.example/n":12345678901234567890}}');
+      .request(
+        'tools/call',
+        '{"name":"call_read_tool","arguments":{"name":"repeat"},"_meta":{"traceparent":"00-abc-def-01","harbour.example/n":12345678901234567890}}',
+      );
     const meta = rawMember(stub.callsOf('repeat').at(-1)?.body ?? '{}', 'params', '_meta') ?? '';
     expect(meta).toContain('"traceparent":"00-abc-def-01"');
     expect(meta).toContain('"harbour.example/n":12345678901234567890');
@@ -347,7 +408,11 @@ describe('questions an upstream asks during a call', () => {
         {
           definition: EXACT,
           answer: ({ params }) =>
-            rawResult(params['inputResponses'] === undefined ? ASKING : '{"resultType":"complete","content":[{"type":"text","text":"pier 7"}]}'),
+            rawResult(
+              params['inputResponses'] === undefined
+                ? ASKING
+                : '{"resultType":"complete","content":[{"type":"text","text":"pier 7"}]}',
+            ),
         },
       ],
     });
@@ -355,7 +420,9 @@ describe('questions an upstream asks during a call', () => {
     await running.settled();
     const client = running.raw('modern');
     const clientCapabilities = { elicitation: { form: {} } };
-    const asked = await client.call('call_read_tool', '{"name":"exact","arguments":{}}', { clientCapabilities });
+    const asked = await client.call('call_read_tool', '{"name":"exact","arguments":{}}', {
+      clientCapabilities,
+    });
     expect(asked.result).toBe(ASKING);
     const sent = stub.callsOf('exact')[0]?.params['_meta'] as Record<string, unknown>;
     expect(sent['io.modelcontextprotocol/clientCapabilities']).toEqual(clientCapabilities);
@@ -390,7 +457,11 @@ describe('questions an upstream asks during a call', () => {
         tools: [
           {
             definition: EXACT,
-            answer: () => ({ kind: 'result', raw: '{"content":[{"type":"text","text":"went on"}]}', asks: [{ method, params: {} }] }),
+            answer: () => ({
+              kind: 'result',
+              raw: '{"content":[{"type":"text","text":"went on"}]}',
+              asks: [{ method, params: {} }],
+            }),
           },
         ],
       });
@@ -404,7 +475,9 @@ describe('questions an upstream asks during a call', () => {
   }
 
   it('of older stdio upstreams get an error at once', async () => {
-    const child = scriptStdio({ tools: [{ definition: EXACT, does: { kind: 'ask', method: 'sampling/createMessage' } }] });
+    const child = scriptStdio({
+      tools: [{ definition: EXACT, does: { kind: 'ask', method: 'sampling/createMessage' } }],
+    });
     const running = await startProxy({ upstreams: [stdioRecord('charts', child)] });
     await running.settled();
     const { content } = await running.call('call_read_tool', { name: 'exact', arguments: {} });

@@ -5,7 +5,15 @@ import { describe, expect, it } from 'vitest';
 import { CLIENTS, type RawReply } from '../support/clients.ts';
 import { META_TOOLS } from '../support/harbour.ts';
 import { rawMember } from '../support/raw-json.ts';
-import { forwardRecord, httpRecord, startProxy, startStdioProgram, stdioRecord, toolsAreThere, type RunningProxy } from '../support/proxy.ts';
+import {
+  forwardRecord,
+  httpRecord,
+  startProxy,
+  startStdioProgram,
+  stdioRecord,
+  toolsAreThere,
+  type RunningProxy,
+} from '../support/proxy.ts';
 import { scriptStdio } from '../support/stdio-upstream.ts';
 import { result, startStub, stubTool, textResult, type StubUpstream } from '../support/stub-upstream.ts';
 import { sleep, until, within } from '../support/wait.ts';
@@ -28,7 +36,9 @@ const bell = [
   }),
 ];
 
-async function open(changes: Parameters<typeof startProxy>[0] = {}): Promise<{ stub: StubUpstream; running: RunningProxy }> {
+async function open(
+  changes: Parameters<typeof startProxy>[0] = {},
+): Promise<{ stub: StubUpstream; running: RunningProxy }> {
   const stub = await startStub({ tools: bell });
   const running = await startProxy({ upstreams: [httpRecord('tower', stub)], ...changes });
   await running.settled();
@@ -55,15 +65,29 @@ const modernHeaders = (method: string, name?: string): Record<string, string> =>
 describe('who may ask', () => {
   it('refuses foreign hosts and origins with 403, and lets loopback ones in', async () => {
     const { running } = await open();
-    const status = async (headers: Record<string, string>): Promise<number> => (await post(running, listBody, headers)).status;
-    for (const host of ['evil.example', 'evil.example:8080', '127.0.0.1.evil.example', 'localhost.evil.example']) {
+    const status = async (headers: Record<string, string>): Promise<number> =>
+      (await post(running, listBody, headers)).status;
+    for (const host of [
+      'evil.example',
+      'evil.example:8080',
+      '127.0.0.1.evil.example',
+      'localhost.evil.example',
+    ]) {
       expect(await status({ host }), host).toBe(403);
     }
-    for (const origin of ['https://evil.example', 'null', 'http://localhost.evil.example', 'http://127.0.0.1.evil.example', 'garbage']) {
+    for (const origin of [
+      'https://evil.example',
+      'null',
+      'http://localhost.evil.example',
+      'http://127.0.0.1.evil.example',
+      'garbage',
+    ]) {
       expect(await status({ origin }), origin).toBe(403);
     }
-    for (const host of ['localhost:5173', '127.0.0.1', '[::1]:8080', 'LOCALHOST']) expect(await status({ host }), host).toBe(200);
-    for (const origin of ['http://localhost:3000', 'http://127.0.0.1', 'http://[::1]:80']) expect(await status({ origin }), origin).toBe(200);
+    for (const host of ['localhost:5173', '127.0.0.1', '[::1]:8080', 'LOCALHOST'])
+      expect(await status({ host }), host).toBe(200);
+    for (const origin of ['http://localhost:3000', 'http://127.0.0.1', 'http://[::1]:80'])
+      expect(await status({ origin }), origin).toBe(200);
   });
 
   it('lets configured hosts and origins in', async () => {
@@ -77,7 +101,9 @@ describe('who may ask', () => {
   it('checks before it reads, calls or forwards anything', async () => {
     const stub = await startStub({ tools: bell });
     const running = await startProxy({ upstreams: [forwardRecord(stub)] });
-    await running.raw('modern', { origin: 'https://evil.example', authorization: 'Bearer keeper' }).call('call_read_tool', '{"name":"ring_bell"}');
+    await running
+      .raw('modern', { origin: 'https://evil.example', authorization: 'Bearer keeper' })
+      .call('call_read_tool', '{"name":"ring_bell"}');
     expect(stub.requests).toHaveLength(0);
   });
 });
@@ -87,24 +113,39 @@ describe('what may be asked how', () => {
     const { running } = await open();
     const raw = running.raw('legacy');
     for (const method of ['GET', 'DELETE', 'PUT', 'PATCH']) {
-      const reply = await raw.send(method, method === 'PUT' ? '{}' : undefined, { accept: 'text/event-stream' });
+      const reply = await raw.send(method, method === 'PUT' ? '{}' : undefined, {
+        accept: 'text/event-stream',
+      });
       expect([reply.status, reply.headers['allow']], method).toEqual([405, 'POST']);
     }
-    const elsewhere = await fetch(new URL('/other', running.url), { method: 'POST', body: listBody, headers: JSON_BODY });
+    const elsewhere = await fetch(new URL('/other', running.url), {
+      method: 'POST',
+      body: listBody,
+      headers: JSON_BODY,
+    });
     expect(elsewhere.status).toBe(404);
   });
 
   it('answers a body over the limit with 413 and the name of the limit, with or without a length', async () => {
     const { running } = await open({ limits: { maxBodyBytes: 2_000 } });
-    const big = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'search_tools', arguments: { query: 'x'.repeat(3_000) } } });
+    const big = JSON.stringify({
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
+      params: { name: 'search_tools', arguments: { query: 'x'.repeat(3_000) } },
+    });
     const declared = await post(running, big);
     expect(declared.status).toBe(413);
     expect(declared.body).toContain('maxBodyBytes');
     const chunked = await new Promise<number>((resolve, reject) => {
-      const outgoing = httpRequest(running.url, { method: 'POST', headers: JSON_BODY, agent: false }, (incoming) => {
-        incoming.resume();
-        resolve(incoming.statusCode ?? 0);
-      });
+      const outgoing = httpRequest(
+        running.url,
+        { method: 'POST', headers: JSON_BODY, agent: false },
+        (incoming) => {
+          incoming.resume();
+          resolve(incoming.statusCode ?? 0);
+        },
+      );
       outgoing.on('error', reject);
       outgoing.write(big.slice(0, 1_000));
       outgoing.end(big.slice(1_000));
@@ -115,7 +156,12 @@ describe('what may be asked how', () => {
 
   it('answers another content type with 415', async () => {
     const { running } = await open();
-    for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x', 'application/jsonp']) {
+    for (const type of [
+      'text/plain',
+      'application/x-www-form-urlencoded',
+      'multipart/form-data; boundary=x',
+      'application/jsonp',
+    ]) {
       expect((await post(running, listBody, { 'content-type': type })).status, type).toBe(415);
     }
     for (const type of ['application/json; charset=utf-8', 'Application/JSON']) {
@@ -150,7 +196,9 @@ describe('what may be asked how', () => {
     const socket = connect(Number(port), '127.0.0.1');
     let reply = '';
     socket.setEncoding('utf8').on('data', (text: string) => (reply += text));
-    socket.write(`POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAccept: ${BOTH}\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n`);
+    socket.write(
+      `POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAccept: ${BOTH}\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n`,
+    );
     for (const byte of body) {
       socket.write(Buffer.from([byte]));
       if (byte > 127) await new Promise((resolve) => setTimeout(resolve, 2));
@@ -164,22 +212,32 @@ describe('what may be asked how', () => {
     const { running } = await open();
     for (const era of ['modern', 'legacy'] as const) {
       for (const accept of ['application/json', '*/*', '', 'application/json;q=0.9, text/event-stream']) {
-        const reply = await running.raw(era).call('call_read_tool', '{"name":"ring_bell"}', { headers: { accept } });
+        const reply = await running
+          .raw(era)
+          .call('call_read_tool', '{"name":"ring_bell"}', { headers: { accept } });
         expect([reply.status, reply.result?.includes('ding')], `${era} ${accept}`).toEqual([200, true]);
-        if (!accept.includes('event-stream')) expect(reply.headers['content-type']).toMatch(/application\/json/);
+        if (!accept.includes('event-stream'))
+          expect(reply.headers['content-type']).toMatch(/application\/json/);
         const listed = await running.raw(era).request('tools/list', {}, { headers: { accept } });
         expect([listed.status, listed.result?.includes('search_tools')]).toEqual([200, true]);
       }
     }
     const initialized = await running
       .raw('legacy')
-      .request('initialize', { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'x', version: '1' } }, { headers: { accept: 'application/json' } });
+      .request(
+        'initialize',
+        { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'x', version: '1' } },
+        { headers: { accept: 'application/json' } },
+      );
     expect(initialized.status).toBe(200);
   });
 
   it('answers progress to a client that accepts JSON alone with the result', async () => {
     const { running } = await open();
-    const reply = await running.raw('legacy').call('call_read_tool', '{"name":"climb"}', { headers: { accept: 'application/json' }, progressToken: 'p' });
+    const reply = await running.raw('legacy').call('call_read_tool', '{"name":"climb"}', {
+      headers: { accept: 'application/json' },
+      progressToken: 'p',
+    });
     expect(reply.headers['content-type']).toMatch(/application\/json/);
     expect(reply.result).toContain('at the top');
   });
@@ -189,7 +247,10 @@ describe('JSON-RPC', () => {
   it('gives ids back as they came', async () => {
     const { running } = await open();
     for (const id of ['1', '0', '-7', '"a"', '""', '"ą\\u00e9🌊"', '9007199254740991', '"1"']) {
-      const reply = await post(running, `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"call_read_tool","arguments":{"name":"ring_bell"}}}`);
+      const reply = await post(
+        running,
+        `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"call_read_tool","arguments":{"name":"ring_bell"}}}`,
+      );
       const message = reply.messages[0] ?? '{}';
       expect(JSON.parse(rawMember(message, 'id') ?? 'null'), id).toEqual(JSON.parse(id));
       expect(rawMember(message, 'result')).toContain('ding');
@@ -199,8 +260,14 @@ describe('JSON-RPC', () => {
   it('answers notifications with 202 and nothing', async () => {
     const { running } = await open();
     for (const era of ['modern', 'legacy'] as const) {
-      for (const method of ['notifications/initialized', 'notifications/cancelled', 'notifications/of_another_time']) {
-        const reply = await running.raw(era).notify(method, { requestId: 'x', ...(era === 'modern' && { _meta: MODERN_META }) });
+      for (const method of [
+        'notifications/initialized',
+        'notifications/cancelled',
+        'notifications/of_another_time',
+      ]) {
+        const reply = await running
+          .raw(era)
+          .notify(method, { requestId: 'x', ...(era === 'modern' && { _meta: MODERN_META }) });
         expect([reply.status, reply.body], `${era} ${method}`).toEqual([202, '']);
       }
     }
@@ -243,7 +310,12 @@ describe('JSON-RPC', () => {
 
   it('answers malformed parameters with -32602', async () => {
     const { running } = await open();
-    for (const params of ['{}', '{"name":5}', '{"name":"search_tools","arguments":"x"}', '{"name":"search_tools","arguments":[]}']) {
+    for (const params of [
+      '{}',
+      '{"name":5}',
+      '{"name":"search_tools","arguments":"x"}',
+      '{"name":"search_tools","arguments":[]}',
+    ]) {
       const reply = await post(running, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${params}}`);
       const isRefused = reply.error?.code === -32602 || rawMember(reply.result ?? '{}', 'isError') === 'true';
       expect(isRefused, `${params}: ${reply.body}`).toBe(true);
@@ -252,7 +324,11 @@ describe('JSON-RPC', () => {
 });
 
 describe('2026-07-28 over HTTP', () => {
-  const body = (method: string, params: Record<string, unknown>, meta: object | undefined = MODERN_META): string =>
+  const body = (
+    method: string,
+    params: Record<string, unknown>,
+    meta: object | undefined = MODERN_META,
+  ): string =>
     JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { ...params, ...(meta && { _meta: meta }) } });
   const call = { name: 'call_read_tool', arguments: { name: 'ring_bell' } };
 
@@ -272,18 +348,27 @@ describe('2026-07-28 over HTTP', () => {
     }
     expect(stub.callsOf('ring_bell')).toHaveLength(0);
     const encoded = `=?base64?${Buffer.from('call_read_tool').toString('base64')}?=`;
-    expect((await post(running, body('tools/call', call), { ...good, 'mcp-name': encoded })).status).toBe(200);
+    expect((await post(running, body('tools/call', call), { ...good, 'mcp-name': encoded })).status).toBe(
+      200,
+    );
   });
 
   it('refuses a request without its envelope with -32602, and another version with -32022 and those we speak', async () => {
     const { running } = await open();
-    const none = await post(running, JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} }), modernHeaders('tools/list'));
+    const none = await post(
+      running,
+      JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} }),
+      modernHeaders('tools/list'),
+    );
     expect([none.status, none.error?.code]).toEqual([400, -32602]);
     const { 'io.modelcontextprotocol/clientCapabilities': _, ...bare } = MODERN_META;
     const half = await post(running, body('tools/list', {}, bare), modernHeaders('tools/list'));
     expect([half.status, half.error?.code]).toEqual([400, -32602]);
     const future = { ...MODERN_META, 'io.modelcontextprotocol/protocolVersion': '2031-01-01' };
-    const later = await post(running, body('tools/list', {}, future), { ...modernHeaders('tools/list'), 'mcp-protocol-version': '2031-01-01' });
+    const later = await post(running, body('tools/list', {}, future), {
+      ...modernHeaders('tools/list'),
+      'mcp-protocol-version': '2031-01-01',
+    });
     expect([later.status, later.error?.code]).toEqual([400, -32022]);
     expect(JSON.stringify(later.error?.data)).toContain('2026-07-28');
   });
@@ -298,12 +383,19 @@ describe('2026-07-28 over HTTP', () => {
     const { running } = await open();
     const reply = await running.raw('modern').request('server/discover');
     const discovered = JSON.parse(reply.result ?? '{}') as Record<string, unknown>;
-    expect(discovered).toMatchObject({ resultType: 'complete', cacheScope: 'private', capabilities: { tools: {} } });
+    expect(discovered).toMatchObject({
+      resultType: 'complete',
+      cacheScope: 'private',
+      capabilities: { tools: {} },
+    });
     expect(discovered['supportedVersions']).toContain('2026-07-28');
     expect(discovered['ttlMs']).toBeGreaterThanOrEqual(0);
     expect(discovered['instructions']).toMatch(/search_tools/);
     expect(JSON.stringify(discovered['_meta'])).toContain('mcp-toolsearch-proxy');
-    const listed = JSON.parse((await running.raw('modern').request('tools/list')).result ?? '{}') as Record<string, unknown>;
+    const listed = JSON.parse((await running.raw('modern').request('tools/list')).result ?? '{}') as Record<
+      string,
+      unknown
+    >;
     expect(listed).toMatchObject({ resultType: 'complete', cacheScope: 'private' });
     expect(listed['ttlMs']).toBeGreaterThan(0);
     expect(listed['nextCursor']).toBeUndefined();
@@ -322,7 +414,11 @@ describe('older clients over HTTP', () => {
       ['2025-11-25', '2025-11-25'],
       ['2019-01-01', '2025-11-25'],
     ] as const) {
-      const reply = await running.raw('legacy').request('initialize', { protocolVersion: asked, capabilities: {}, clientInfo: { name: 'x', version: '1' } });
+      const reply = await running.raw('legacy').request('initialize', {
+        protocolVersion: asked,
+        capabilities: {},
+        clientInfo: { name: 'x', version: '1' },
+      });
       const answer = JSON.parse(reply.result ?? '{}') as Record<string, unknown>;
       expect(answer).toMatchObject({ protocolVersion: agreed, serverInfo: { name: 'mcp-toolsearch-proxy' } });
       expect(reply.headers['mcp-session-id']).toBeUndefined();
@@ -332,7 +428,12 @@ describe('older clients over HTTP', () => {
 
   it('work with and without a version header, with a stale session id, and without initialize', async () => {
     const { running } = await open();
-    for (const headers of [{}, { 'mcp-protocol-version': '2025-03-26' }, { 'mcp-protocol-version': '2025-06-18' }, { 'mcp-session-id': 'stale' }]) {
+    for (const headers of [
+      {},
+      { 'mcp-protocol-version': '2025-03-26' },
+      { 'mcp-protocol-version': '2025-06-18' },
+      { 'mcp-session-id': 'stale' },
+    ]) {
       const reply = await post(running, listBody, headers);
       expect(reply.status).toBe(200);
       const result = rawMember(reply.messages[0] ?? '{}', 'result') ?? '{}';
@@ -354,7 +455,11 @@ describe('health', () => {
 
   it('tells nothing of upstreams or callers', async () => {
     const { stub, running } = await open();
-    await running.call('call_read_tool', { name: 'ring_bell', arguments: {} }, { authorization: 'Bearer keeper-9' });
+    await running.call(
+      'call_read_tool',
+      { name: 'ring_bell', arguments: {} },
+      { authorization: 'Bearer keeper-9' },
+    );
     for (const path of ['/healthz', '/readyz']) {
       const text = await (await fetch(new URL(path, running.url))).text();
       expect(text).not.toContain('keeper-9');
@@ -377,7 +482,8 @@ describe('a client that goes away', () => {
         expect(request.clientLeft).toBe(false);
         leaving.abort();
         await until('the upstream call ends', () => request.clientLeft);
-        if (upstreamEra === 'legacy') await until('the upstream is told', () => stub.requestsOf('notifications/cancelled').length === 1);
+        if (upstreamEra === 'legacy')
+          await until('the upstream is told', () => stub.requestsOf('notifications/cancelled').length === 1);
         expect(stub.violations).toEqual([]);
       });
     }
@@ -385,7 +491,9 @@ describe('a client that goes away', () => {
     it(`ends every call of a batch (${era} client)`, async () => {
       const { stub, running } = await open();
       const leaving = new AbortController();
-      const call = running.raw(era).call('call_read_tools', '{"calls":[{"name":"hang"},{"name":"hang"}]}', { signal: leaving.signal });
+      const call = running
+        .raw(era)
+        .call('call_read_tools', '{"calls":[{"name":"hang"},{"name":"hang"}]}', { signal: leaving.signal });
       call.catch(() => undefined);
       await stub.arrived('hang', 2);
       leaving.abort();
@@ -402,8 +510,13 @@ describe('a client that goes away', () => {
     call.catch(() => undefined);
     await until('the call arrives', () => child.callsOf('hang').length === 1);
     leaving.abort();
-    const [cancelled] = await until('it is told', () => child.linesOf('notifications/cancelled').length > 0 && child.linesOf('notifications/cancelled'));
-    expect(rawMember(cancelled ?? '{}', 'params', 'requestId')).toBe(rawMember(child.callsOf('hang')[0] ?? '{}', 'id'));
+    const [cancelled] = await until(
+      'it is told',
+      () => child.linesOf('notifications/cancelled').length > 0 && child.linesOf('notifications/cancelled'),
+    );
+    expect(rawMember(cancelled ?? '{}', 'params', 'requestId')).toBe(
+      rawMember(child.callsOf('hang')[0] ?? '{}', 'id'),
+    );
   });
 
   for (const era of ['modern', 'legacy'] as const) {
@@ -417,9 +530,13 @@ describe('a client that goes away', () => {
       call.catch(() => undefined);
       const request = await stub.arrived('hang');
       const meta = era === 'modern' ? `,"_meta":${JSON.stringify(MODERN_META)}` : '';
-      client.write(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"leaving"${meta}}}`);
+      client.write(
+        `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"leaving"${meta}}}`,
+      );
       await until('the upstream call ends', () => request.clientLeft);
-      expect(client.lines.some((line) => line.includes('"id":"leaving"') && line.includes('"result"'))).toBe(false);
+      expect(client.lines.some((line) => line.includes('"id":"leaving"') && line.includes('"result"'))).toBe(
+        false,
+      );
     });
   }
 });
@@ -430,8 +547,15 @@ describe('progress', () => {
       const { stub, running } = await open();
       const connected = await client.connect(running.target);
       const seen: unknown[] = [];
-      await connected.callTool('call_read_tool', { name: 'climb' }, { onProgress: (progress) => seen.push(progress) });
-      expect(seen).toEqual([{ progress: 1, total: 2, message: 'half way' }, { progress: 2, total: 2 }]);
+      await connected.callTool(
+        'call_read_tool',
+        { name: 'climb' },
+        { onProgress: (progress) => seen.push(progress) },
+      );
+      expect(seen).toEqual([
+        { progress: 1, total: 2, message: 'half way' },
+        { progress: 2, total: 2 },
+      ]);
       expect(stub.violations).toEqual([]);
     });
   }
@@ -441,7 +565,9 @@ describe('progress', () => {
     for (const era of ['modern', 'legacy'] as const) {
       for (const progressToken of [0, 17, 'ą"b']) {
         const reply = await running.raw(era).call('call_read_tool', '{"name":"climb"}', { progressToken });
-        const tokens = reply.messages.flatMap((message) => rawMember(message, 'params', 'progressToken') ?? []);
+        const tokens = reply.messages.flatMap(
+          (message) => rawMember(message, 'params', 'progressToken') ?? [],
+        );
         expect(tokens.map((token) => JSON.parse(token) as unknown)).toEqual([progressToken, progressToken]);
       }
     }
@@ -454,7 +580,8 @@ describe('progress', () => {
       expect(reply.messages.filter((message) => message.includes('notifications/progress'))).toEqual([]);
       expect(reply.result).toContain('at the top');
     }
-    for (const request of stub.callsOf('climb')) expect(rawMember(request.body, 'params', '_meta', 'progressToken')).toBeUndefined();
+    for (const request of stub.callsOf('climb'))
+      expect(rawMember(request.body, 'params', '_meta', 'progressToken')).toBeUndefined();
   });
 
   it('reaches a client over stdio', async () => {
@@ -474,7 +601,9 @@ describe('progress', () => {
 describe('the handler without a listener', () => {
   it('answers web-standard requests', async () => {
     const { running } = await open();
-    const reply = await running.proxy.fetch(new Request('http://localhost/mcp', { method: 'POST', body: listBody, headers: JSON_BODY }));
+    const reply = await running.proxy.fetch(
+      new Request('http://localhost/mcp', { method: 'POST', body: listBody, headers: JSON_BODY }),
+    );
     expect(reply.status).toBe(200);
     expect(await reply.text()).toContain('search_tools');
   });
@@ -484,7 +613,11 @@ describe('the handler without a listener', () => {
     const upstreams = [httpRecord('tower', stub)];
     const ask = async (changes: Parameters<typeof startProxy>[0]): Promise<number> => {
       const { proxy } = await startProxy({ upstreams, ...changes });
-      const request = new Request('http://harbour.example/mcp', { method: 'POST', body: listBody, headers: { ...JSON_BODY, host: 'harbour.example' } });
+      const request = new Request('http://harbour.example/mcp', {
+        method: 'POST',
+        body: listBody,
+        headers: { ...JSON_BODY, host: 'harbour.example' },
+      });
       return (await proxy.fetch(request)).status;
     };
     expect(await ask({})).toBe(403);
@@ -498,13 +631,34 @@ describe('whatever is sent (generated)', () => {
     const { running } = await open();
     const part = fc.oneof(
       fc.jsonValue({ maxDepth: 3 }),
-      fc.record({ name: fc.constantFrom(...META_TOOLS, '', '__proto__'), arguments: fc.jsonValue({ maxDepth: 3 }), _meta: fc.oneof(fc.constant(MODERN_META), fc.jsonValue({ maxDepth: 1 })) }, { requiredKeys: [] }),
+      fc.record(
+        {
+          name: fc.constantFrom(...META_TOOLS, '', '__proto__'),
+          arguments: fc.jsonValue({ maxDepth: 3 }),
+          _meta: fc.oneof(fc.constant(MODERN_META), fc.jsonValue({ maxDepth: 1 })),
+        },
+        { requiredKeys: [] },
+      ),
     );
     const message = fc.record(
       {
-        jsonrpc: fc.oneof({ weight: 9, arbitrary: fc.constant('2.0') }, { weight: 1, arbitrary: fc.jsonValue() }),
+        jsonrpc: fc.oneof(
+          { weight: 9, arbitrary: fc.constant('2.0') },
+          { weight: 1, arbitrary: fc.jsonValue() },
+        ),
         id: fc.oneof(fc.integer(), fc.string(), fc.constant(null), fc.jsonValue({ maxDepth: 1 })),
-        method: fc.oneof(fc.constantFrom('tools/call', 'tools/list', 'initialize', 'server/discover', 'ping', 'notifications/cancelled', 'subscriptions/listen'), fc.string()),
+        method: fc.oneof(
+          fc.constantFrom(
+            'tools/call',
+            'tools/list',
+            'initialize',
+            'server/discover',
+            'ping',
+            'notifications/cancelled',
+            'subscriptions/listen',
+          ),
+          fc.string(),
+        ),
         params: part,
         result: part,
       },
@@ -512,35 +666,49 @@ describe('whatever is sent (generated)', () => {
     );
     const version = fc.constantFrom('', '2026-07-28', '2025-11-25', '2025-03-26', 'x');
     await fc.assert(
-      fc.asyncProperty(fc.oneof(message, fc.array(message, { maxLength: 3 })), version, async (body, protocolVersion) => {
-        const isListening = JSON.stringify(body).includes('subscriptions/listen');
-        const reply = await Promise.race([
-          post(running, JSON.stringify(body), { 'mcp-protocol-version': protocolVersion }),
-          // A subscription stays open, rightly.
-          ...(isListening ? [sleep(200).then(() => undefined)] : []),
-        ]);
-        if (reply === undefined) return;
-        expect(reply.status).toBeLessThan(500);
-        for (const text of reply.messages) expect(() => JSON.parse(text) as unknown).not.toThrow();
-        expect(JSON.stringify(reply.error ?? {})).not.toMatch(/TypeError|undefined|\bat .*\.(ts|js):/);
-      }),
+      fc.asyncProperty(
+        fc.oneof(message, fc.array(message, { maxLength: 3 })),
+        version,
+        async (body, protocolVersion) => {
+          const isListening = JSON.stringify(body).includes('subscriptions/listen');
+          const reply = await Promise.race([
+            post(running, JSON.stringify(body), { 'mcp-protocol-version': protocolVersion }),
+            // A subscription stays open, rightly.
+            ...(isListening ? [sleep(200).then(() => undefined)] : []),
+          ]);
+          if (reply === undefined) return;
+          expect(reply.status).toBeLessThan(500);
+          for (const text of reply.messages) expect(() => JSON.parse(text) as unknown).not.toThrow();
+          expect(JSON.stringify(reply.error ?? {})).not.toMatch(/TypeError|undefined|\bat .*\.(ts|js):/);
+        },
+      ),
       { numRuns: 150 },
     );
-    expect((await running.call('call_read_tool', { name: 'ring_bell', arguments: {} })).content[0]?.text).toBe('ding');
+    expect(
+      (await running.call('call_read_tool', { name: 'ring_bell', arguments: {} })).content[0]?.text,
+    ).toBe('ding');
   });
 });
 
 describe('many at once', () => {
   it('get each their own answer', async () => {
     const stub = await startStub({
-      tools: [stubTool('echo', { readOnly: true, properties: { n: {} }, answer: ({ argumentsText = '' }) => textResult(argumentsText) })],
+      tools: [
+        stubTool('echo', {
+          readOnly: true,
+          properties: { n: {} },
+          answer: ({ argumentsText = '' }) => textResult(argumentsText),
+        }),
+      ],
     });
     const running = await startProxy({ upstreams: [httpRecord('tower', stub)] });
     await running.settled();
     const replies = await Promise.all(
       Array.from({ length: 60 }, async (_, n) => {
         const era = n % 2 === 0 ? 'modern' : 'legacy';
-        return (await running.raw(era).call('call_read_tool', `{"name":"echo","arguments":{"n":${n}}}`, { id: 7 })).result;
+        return (
+          await running.raw(era).call('call_read_tool', `{"name":"echo","arguments":{"n":${n}}}`, { id: 7 })
+        ).result;
       }),
     );
     replies.forEach((reply, n) => expect(reply).toContain(`{\\"n\\":${n}}`));

@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { httpRecord, forwardRecord, startHttpProgram, startProxy, startStdioProgram, stdioRecord } from '../support/proxy.ts';
+import {
+  httpRecord,
+  forwardRecord,
+  startHttpProgram,
+  startProxy,
+  startStdioProgram,
+  stdioRecord,
+} from '../support/proxy.ts';
 import { rawHttp } from '../support/clients.ts';
 import { scriptStdio } from '../support/stdio-upstream.ts';
 import { rpcError, startStub, stubTool, textResult } from '../support/stub-upstream.ts';
@@ -19,12 +26,35 @@ const CANARY = {
 const ANY_CANARY = /canary-[a-z]+-8c1f/;
 
 const talkative = [
-  stubTool('read_letters', { readOnly: true, answer: ({ argumentsText }) => textResult(`${CANARY.result} ${argumentsText}`) }),
-  stubTool('read_sealed', { readOnly: true, answer: ({ argumentsText }) => rpcError(-32602, `bad: ${argumentsText}`, { got: argumentsText }) }),
-  stubTool('read_torn', { readOnly: true, answer: ({ argumentsText, authorization }) => rpcError(-32001, `torn: ${argumentsText} ${authorization}`) }),
-  stubTool('read_lost', { readOnly: true, answer: ({ argumentsText }) => ({ kind: 'http', status: 500, body: `stack: ${argumentsText}` }) }),
-  stubTool('read_cut', { readOnly: true, answer: ({ argumentsText }) => ({ kind: 'reset', partial: `{"jsonrpc":"2.0","got":${argumentsText}` }) }),
-  stubTool('read_page', { readOnly: true, answer: () => ({ kind: 'http', status: 200, headers: { 'Content-Type': 'text/html' }, body: CANARY.result }) }),
+  stubTool('read_letters', {
+    readOnly: true,
+    answer: ({ argumentsText }) => textResult(`${CANARY.result} ${argumentsText}`),
+  }),
+  stubTool('read_sealed', {
+    readOnly: true,
+    answer: ({ argumentsText }) => rpcError(-32602, `bad: ${argumentsText}`, { got: argumentsText }),
+  }),
+  stubTool('read_torn', {
+    readOnly: true,
+    answer: ({ argumentsText, authorization }) => rpcError(-32001, `torn: ${argumentsText} ${authorization}`),
+  }),
+  stubTool('read_lost', {
+    readOnly: true,
+    answer: ({ argumentsText }) => ({ kind: 'http', status: 500, body: `stack: ${argumentsText}` }),
+  }),
+  stubTool('read_cut', {
+    readOnly: true,
+    answer: ({ argumentsText }) => ({ kind: 'reset', partial: `{"jsonrpc":"2.0","got":${argumentsText}` }),
+  }),
+  stubTool('read_page', {
+    readOnly: true,
+    answer: () => ({
+      kind: 'http',
+      status: 200,
+      headers: { 'Content-Type': 'text/html' },
+      body: CANARY.result,
+    }),
+  }),
   stubTool('send_letter', { properties: { to: { type: 'string' } }, required: ['to'] }),
 ];
 
@@ -33,7 +63,14 @@ const ARGUMENTS = `{"${CANARY.property}":"${CANARY.argument}"}`;
 /** Everything a caller does, with canaries in each place. */
 async function talk(url: string, credential: string): Promise<void> {
   for (const era of ['modern', 'legacy'] as const) {
-    const client = rawHttp(url, { era, headers: { authorization: `Bearer ${credential}`, cookie: `c=${CANARY.header}`, 'x-canary': CANARY.header } });
+    const client = rawHttp(url, {
+      era,
+      headers: {
+        authorization: `Bearer ${credential}`,
+        cookie: `c=${CANARY.header}`,
+        'x-canary': CANARY.header,
+      },
+    });
     await client.request(era === 'modern' ? 'server/discover' : 'initialize', {
       protocolVersion: '2025-11-25',
       capabilities: {},
@@ -48,11 +85,21 @@ async function talk(url: string, credential: string): Promise<void> {
       await client.call('call_write_tool', `{"name":"${name}","arguments":${JSON.stringify(ARGUMENTS)}}`);
     }
     await client.call('call_read_tool', `{"name":"${CANARY.name}","arguments":${ARGUMENTS}}`);
-    await client.call('call_read_tools', `{"calls":[{"name":"read_letters","arguments":${ARGUMENTS}},{"name":"read_torn","arguments":${ARGUMENTS}}]}`);
+    await client.call(
+      'call_read_tools',
+      `{"calls":[{"name":"read_letters","arguments":${ARGUMENTS}},{"name":"read_torn","arguments":${ARGUMENTS}}]}`,
+    );
     await client.call(CANARY.name, ARGUMENTS);
     await client.request(`tools/${CANARY.name}`, {});
-    await client.send('POST', `{"broken": "${CANARY.argument}"`, { 'content-type': 'application/json', authorization: `Bearer ${credential}` });
-    await client.send('POST', '{}', { 'content-type': 'application/json', host: CANARY.name, origin: `https://${CANARY.name}` });
+    await client.send('POST', `{"broken": "${CANARY.argument}"`, {
+      'content-type': 'application/json',
+      authorization: `Bearer ${credential}`,
+    });
+    await client.send('POST', '{}', {
+      'content-type': 'application/json',
+      host: CANARY.name,
+      origin: `https://${CANARY.name}`,
+    });
   }
 }
 
@@ -111,10 +158,15 @@ describe('what the operator configured', () => {
 
   it('as headers and environment is in no event and no answer, also when things go wrong', async () => {
     const stub = await startStub({ tools: talkative });
-    const refusing = await startStub({ admit: (authorization) => ({ kind: 'http', status: 403, body: `no: ${authorization}` }) });
+    const refusing = await startStub({
+      admit: (authorization) => ({ kind: 'http', status: 403, body: `no: ${authorization}` }),
+    });
     const child = scriptStdio({
       tools: [
-        { definition: stubTool('mutter', { readOnly: true }).definition, does: { kind: 'stderr', text: `my token is ${CANARY.environment}` } },
+        {
+          definition: stubTool('mutter', { readOnly: true }).definition,
+          does: { kind: 'stderr', text: `my token is ${CANARY.environment}` },
+        },
         { definition: stubTool('crash', { readOnly: true }).definition, does: { kind: 'crash' } },
       ],
     });
@@ -124,15 +176,23 @@ describe('what the operator configured', () => {
         upstreams: [
           httpRecord('post', stub, { headers }),
           httpRecord('refusing', refusing, { headers }),
-          httpRecord('unset', stub, { headers: { authorization: 'Bearer ${env:NOT_SET_ANYWHERE}', 'x-extra': CANARY.header } }),
+          httpRecord('unset', stub, {
+            headers: { authorization: 'Bearer ${env:NOT_SET_ANYWHERE}', 'x-extra': CANARY.header },
+          }),
           stdioRecord('child', child, { env: { TOKEN: '${env:LETTER_TOKEN}' } }),
-          stdioRecord('gone', { command: '/nowhere/program', args: [CANARY.argument] }, { env: { TOKEN: CANARY.environment } }),
+          stdioRecord(
+            'gone',
+            { command: '/nowhere/program', args: [CANARY.argument] },
+            { env: { TOKEN: CANARY.environment } },
+          ),
         ],
       },
       environment,
     );
     await running.settled();
-    expect(stub.requests.every((request) => request.authorization === `Bearer ${CANARY.environment}`)).toBe(true);
+    expect(stub.requests.every((request) => request.authorization === `Bearer ${CANARY.environment}`)).toBe(
+      true,
+    );
     const raw = running.raw('modern');
     const replies = [
       await raw.request('server/discover'),
@@ -150,13 +210,18 @@ describe('what the operator configured', () => {
   });
 
   it('is not written to stderr by the program either', async () => {
-    const refusing = await startStub({ admit: (authorization) => ({ kind: 'http', status: 401, body: `no: ${authorization}` }) });
+    const refusing = await startStub({
+      admit: (authorization) => ({ kind: 'http', status: 401, body: `no: ${authorization}` }),
+    });
     const child = scriptStdio({ tools: [], exitAtStart: 1 });
     const running = await startStdioProgram(
       'legacy',
       {
         mcpServers: {
-          refusing: { url: refusing.url, headers: { Authorization: 'Bearer ${env:LETTER_TOKEN}', 'X-Extra': CANARY.header } },
+          refusing: {
+            url: refusing.url,
+            headers: { Authorization: 'Bearer ${env:LETTER_TOKEN}', 'X-Extra': CANARY.header },
+          },
           child: { command: child.command, args: child.args, env: { TOKEN: CANARY.environment } },
         },
       },

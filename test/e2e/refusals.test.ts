@@ -1,6 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { rawHttp } from '../support/clients.ts';
-import { httpRecord, startHttpProgram, startProxy, stdioRecord, type MetaResult, type RunningProxy } from '../support/proxy.ts';
+import {
+  httpRecord,
+  startHttpProgram,
+  startProxy,
+  stdioRecord,
+  type MetaResult,
+  type RunningProxy,
+} from '../support/proxy.ts';
 import { rawMember } from '../support/raw-json.ts';
 import { scriptStdio } from '../support/stdio-upstream.ts';
 import { rpcError, startStub, stubTool, textResult, type StubUpstream } from '../support/stub-upstream.ts';
@@ -11,7 +18,10 @@ const mooring = {
     ship: { type: 'string', minLength: 2 },
     berth: { type: 'integer', minimum: 1, maximum: 40 },
     side: { enum: ['port', 'starboard'] },
-    crew: { type: 'array', items: { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] } },
+    crew: {
+      type: 'array',
+      items: { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] },
+    },
   },
   required: ['ship', 'berth'],
 };
@@ -19,8 +29,16 @@ const mooring = {
 const quay = [
   stubTool('moor_ship', { description: 'Moors a ship at a berth.', ...mooring }),
   stubTool('check_mooring', { description: 'Checks whether a ship could moor.', ...mooring, readOnly: true }),
-  stubTool('read_log', { description: 'Reads the log.', properties: { pages: { type: 'integer' } }, readOnly: true }),
-  stubTool('list_buoys', { description: 'Lists buoys.', readOnly: true, answer: () => textResult('three buoys') }),
+  stubTool('read_log', {
+    description: 'Reads the log.',
+    properties: { pages: { type: 'integer' } },
+    readOnly: true,
+  }),
+  stubTool('list_buoys', {
+    description: 'Lists buoys.',
+    readOnly: true,
+    answer: () => textResult('three buoys'),
+  }),
   stubTool('read_wreck', {
     description: 'Reads what is known of a wreck.',
     readOnly: true,
@@ -39,7 +57,9 @@ const quay = [
   }),
 ];
 
-async function open(changes: Parameters<typeof startProxy>[0] = {}): Promise<{ stub: StubUpstream; running: RunningProxy }> {
+async function open(
+  changes: Parameters<typeof startProxy>[0] = {},
+): Promise<{ stub: StubUpstream; running: RunningProxy }> {
   const stub = await startStub({ tools: quay });
   const running = await startProxy({ upstreams: [httpRecord('quay', stub)], ...changes });
   await running.settled();
@@ -59,7 +79,11 @@ describe('arguments that do not fit', () => {
     ['a wrong type', { ship: 'Petrel', berth: 'four' }, [/\/berth/, /integer/]],
     ['a value outside the enum', { ship: 'Petrel', berth: 4, side: 'left' }, [/\/side/, /starboard/]],
     ['a value outside the range', { ship: 'Petrel', berth: 41 }, [/\/berth/, /40/]],
-    ['a mistake deep inside', { ship: 'Petrel', berth: 4, crew: [{ name: 'Ona' }, { name: 5 }] }, [/\/crew\/1\/name/]],
+    [
+      'a mistake deep inside',
+      { ship: 'Petrel', berth: 4, crew: [{ name: 'Ona' }, { name: 5 }] },
+      [/\/crew\/1\/name/],
+    ],
     ['several mistakes', { ship: 'P', berth: 0, side: 'up' }, [/\/ship/, /\/berth/, /\/side/]],
     ['a list', [], []],
     ['a text that is no JSON', 'ship=Petrel', []],
@@ -87,7 +111,10 @@ describe('arguments that do not fit', () => {
   it('names at most ten problems', async () => {
     const { running } = await open();
     const crew = Array.from({ length: 30 }, () => ({ name: 1 }));
-    const result = await running.call('call_write_tool', { name: 'moor_ship', arguments: { ship: 'Petrel', berth: 1, crew } });
+    const result = await running.call('call_write_tool', {
+      name: 'moor_ship',
+      arguments: { ship: 'Petrel', berth: 1, crew },
+    });
     const pointers = textOf(result).match(/\/crew\/\d+\/name/g) ?? [];
     expect(new Set(pointers).size).toBeLessThanOrEqual(10);
     expect(pointers.length).toBeGreaterThan(0);
@@ -96,22 +123,41 @@ describe('arguments that do not fit', () => {
   it('never reach the upstream from a batch either, while the fitting ones do', async () => {
     const { stub, running } = await open();
     const result = await running.call('call_read_tools', {
-      calls: [{ name: 'read_log', arguments: { pages: 'all' } }, { name: 'read_log', arguments: { pages: 2 } }],
+      calls: [
+        { name: 'read_log', arguments: { pages: 'all' } },
+        { name: 'read_log', arguments: { pages: 2 } },
+      ],
     });
     expect(result.isError ?? false).toBe(false);
     expect(textOf(result)).toMatch(/#1 read_log: failed[\s\S]*\/pages[\s\S]*#2 read_log: ok/);
-    expect(stub.callsOf('read_log').map((request) => rawMember(request.body, 'params', 'arguments'))).toEqual(['{"pages":2}']);
+    expect(stub.callsOf('read_log').map((request) => rawMember(request.body, 'params', 'arguments'))).toEqual(
+      ['{"pages":2}'],
+    );
   });
 
   it('are forwarded unchecked where the schema cannot be used, and that is counted', async () => {
     const odd = [
       stubTool('odd_ref', { readOnly: true, more: { inputSchema: { type: 'object', $ref: '#/nowhere' } } }),
-      stubTool('odd_remote', { readOnly: true, more: { inputSchema: { type: 'object', $ref: 'https://schemas.invalid/x' } } }),
-      stubTool('odd_pattern', { readOnly: true, more: { inputSchema: { type: 'object', properties: { a: { pattern: '(' } } } } }),
-      stubTool('odd_keyword', { readOnly: true, more: { inputSchema: { type: 'object', required: 'ship' } } }),
+      stubTool('odd_remote', {
+        readOnly: true,
+        more: { inputSchema: { type: 'object', $ref: 'https://schemas.invalid/x' } },
+      }),
+      stubTool('odd_pattern', {
+        readOnly: true,
+        more: { inputSchema: { type: 'object', properties: { a: { pattern: '(' } } } },
+      }),
+      stubTool('odd_keyword', {
+        readOnly: true,
+        more: { inputSchema: { type: 'object', required: 'ship' } },
+      }),
       stubTool('huge', {
         readOnly: true,
-        more: { inputSchema: { type: 'object', properties: { a: { enum: Array.from({ length: 40_000 }, (_, n) => `berth-${n}`) } } } },
+        more: {
+          inputSchema: {
+            type: 'object',
+            properties: { a: { enum: Array.from({ length: 40_000 }, (_, n) => `berth-${n}`) } },
+          },
+        },
       }),
     ];
     const stub = await startStub({ tools: odd });
@@ -123,7 +169,9 @@ describe('arguments that do not fit', () => {
       expect(result.isError ?? false, `${name}: ${textOf(result)}`).toBe(false);
       expect(stub.callsOf(name)).toHaveLength(1);
     }
-    expect(new Set(running.events.flatMap((event) => (event.kind === 'unvalidated' ? [event.tool] : []))).size).toBe(odd.length);
+    expect(
+      new Set(running.events.flatMap((event) => (event.kind === 'unvalidated' ? [event.tool] : []))).size,
+    ).toBe(odd.length);
   });
 
   it('cannot hold up the proxy with a schema that takes for ever to check', async () => {
@@ -140,10 +188,16 @@ describe('arguments that do not fit', () => {
     // A program of its own: what blocks it must not block the tests.
     const running = await startHttpProgram([], { config: { mcpServers: { quay: { url: stub.url } } } });
     const client = rawHttp(running.url, { era: 'modern' });
-    await until('the upstream is ready', async () => (await client.call('search_tools', '{"query":"slow"}')).body.includes('"total":8'));
+    await until('the upstream is ready', async () =>
+      (await client.call('search_tools', '{"query":"slow"}')).body.includes('"total":8'),
+    );
     const slow = client.call('call_read_tool', `{"name":"slow","arguments":{"a":"${'a'.repeat(40)}!"}}`);
     slow.catch(() => undefined);
-    const other = within('another caller is answered', client.call('call_read_tool', '{"name":"list_buoys"}'), 6_000);
+    const other = within(
+      'another caller is answered',
+      client.call('call_read_tool', '{"name":"list_buoys"}'),
+      6_000,
+    );
     expect((await other).result).toContain('three buoys');
     expect((await within('the slow one goes on unchecked', slow, 6_000)).result).toContain('forwarded');
   });
@@ -151,7 +205,11 @@ describe('arguments that do not fit', () => {
   it('are checked by the dialect the schema names, 2020-12 by default, with local references', async () => {
     const stub = await startStub({
       tools: [
-        stubTool('tuple_new', { more: { inputSchema: { type: 'object', properties: { p: { prefixItems: [{ type: 'integer' }] } } } } }),
+        stubTool('tuple_new', {
+          more: {
+            inputSchema: { type: 'object', properties: { p: { prefixItems: [{ type: 'integer' }] } } },
+          },
+        }),
         stubTool('tuple_old', {
           more: {
             inputSchema: {
@@ -162,15 +220,24 @@ describe('arguments that do not fit', () => {
           },
         }),
         stubTool('local_ref', {
-          more: { inputSchema: { type: 'object', properties: { p: { $ref: '#/$defs/n' } }, $defs: { n: { type: 'integer' } } } },
+          more: {
+            inputSchema: {
+              type: 'object',
+              properties: { p: { $ref: '#/$defs/n' } },
+              $defs: { n: { type: 'integer' } },
+            },
+          },
         }),
-        stubTool('no_type', { more: { inputSchema: { properties: { p: { type: 'integer' } }, required: ['p'] } } }),
+        stubTool('no_type', {
+          more: { inputSchema: { properties: { p: { type: 'integer' } }, required: ['p'] } },
+        }),
         stubTool('any_of', { more: { inputSchema: { anyOf: [{ required: ['p'] }, { required: ['q'] }] } } }),
       ],
     });
     const running = await startProxy({ upstreams: [httpRecord('quay', stub)] });
     await running.settled();
-    const call = (name: string, args: object): Promise<MetaResult> => running.call('call_write_tool', { name, arguments: args });
+    const call = (name: string, args: object): Promise<MetaResult> =>
+      running.call('call_write_tool', { name, arguments: args });
     for (const name of ['tuple_new', 'tuple_old']) {
       expectRefusal(await call(name, { p: ['x'] }), /\/p\/0/);
       expect((await call(name, { p: [1] })).isError ?? false).toBe(false);
@@ -184,17 +251,30 @@ describe('arguments that do not fit', () => {
 
   it('may hold what the schema does not mention, and are not given defaults or other types', async () => {
     const { stub, running } = await open();
-    await running.call('call_write_tool', { name: 'moor_ship', arguments: { ship: 'Petrel', berth: 4, flag: 'LT' } });
-    expect(rawMember(stub.callsOf('moor_ship')[0]?.body ?? '{}', 'params', 'arguments')).toBe('{"ship":"Petrel","berth":4,"flag":"LT"}');
+    await running.call('call_write_tool', {
+      name: 'moor_ship',
+      arguments: { ship: 'Petrel', berth: 4, flag: 'LT' },
+    });
+    expect(rawMember(stub.callsOf('moor_ship')[0]?.body ?? '{}', 'params', 'arguments')).toBe(
+      '{"ship":"Petrel","berth":4,"flag":"LT"}',
+    );
   });
 
   for (const upstream of ['HTTP', 'stdio'] as const) {
     it(`that the upstream itself calls invalid (${upstream}) are answered the same way`, async () => {
       const child = scriptStdio({
-        tools: [{ definition: quay.find(({ definition }) => (definition as { name: string }).name === 'read_sky')?.definition, does: { kind: 'error', code: -32602, message: 'hour must be between 0 and 23' } }],
+        tools: [
+          {
+            definition: quay.find(({ definition }) => (definition as { name: string }).name === 'read_sky')
+              ?.definition,
+            does: { kind: 'error', code: -32602, message: 'hour must be between 0 and 23' },
+          },
+        ],
       });
       const stub = await startStub({ tools: quay });
-      const running = await startProxy({ upstreams: [upstream === 'HTTP' ? httpRecord('quay', stub) : stdioRecord('quay', child)] });
+      const running = await startProxy({
+        upstreams: [upstream === 'HTTP' ? httpRecord('quay', stub) : stdioRecord('quay', child)],
+      });
       await running.settled();
       const result = await running.call('call_read_tool', { name: 'read_sky', arguments: { hour: 99 } });
       expectRefusal(result, /hour must be between 0 and 23/, /"properties":\{"hour"/);
@@ -214,7 +294,11 @@ describe('names', () => {
   it('that no tool has are refused, with the tool that finds one', async () => {
     const { stub, running } = await open();
     for (const metaTool of ['call_read_tool', 'call_write_tool']) {
-      expectRefusal(await running.call(metaTool, { name: 'sell_cargo', arguments: {} }), /sell_cargo/, /search_tools/);
+      expectRefusal(
+        await running.call(metaTool, { name: 'sell_cargo', arguments: {} }),
+        /sell_cargo/,
+        /search_tools/,
+      );
     }
     expect(stub.requestsOf('tools/call')).toHaveLength(0);
   });
@@ -222,7 +306,10 @@ describe('names', () => {
   it('that are clearly a typo of one are refused with that tool’s name and schema, not called', async () => {
     const { stub, running } = await open();
     for (const typo of ['moor_shp', 'moor_sihp', 'Moor_Ship', 'moor-ship']) {
-      const result = await running.call('call_write_tool', { name: typo, arguments: { ship: 'Petrel', berth: 4 } });
+      const result = await running.call('call_write_tool', {
+        name: typo,
+        arguments: { ship: 'Petrel', berth: 4 },
+      });
       expectRefusal(result, /moor_ship/, /"required":\["ship","berth"\]/);
     }
     expect(stub.requestsOf('tools/call')).toHaveLength(0);
@@ -241,7 +328,9 @@ describe('names', () => {
     const stub = await startStub({ tools: [stubTool('search_tools', { readOnly: true }), ...quay] });
     const running = await startProxy({ upstreams: [httpRecord('quay', stub)] });
     await running.settled();
-    expect((await running.call('call_write_tool', { name: 'call_write_tool', arguments: {} })).isError).toBe(true);
+    expect((await running.call('call_write_tool', { name: 'call_write_tool', arguments: {} })).isError).toBe(
+      true,
+    );
     expect(stub.callsOf('call_write_tool')).toHaveLength(0);
   });
 
@@ -262,20 +351,28 @@ describe('writes', () => {
     expectRefusal(await running.call('call_read_tool', call), /call_write_tool/);
     const batch = await running.call('call_read_tools', { calls: [call, { name: 'list_buoys' }] });
     expect(batch.isError ?? false).toBe(false);
-    expect(textOf(batch)).toMatch(/#1 moor_ship: failed[\s\S]*call_write_tool[\s\S]*#2 list_buoys: ok[\s\S]*three buoys/);
+    expect(textOf(batch)).toMatch(
+      /#1 moor_ship: failed[\s\S]*call_write_tool[\s\S]*#2 list_buoys: ok[\s\S]*three buoys/,
+    );
     expect(stub.callsOf('moor_ship')).toHaveLength(0);
   });
 
   it('are what writeTools names, by own or exposed name and by pattern, also against the upstream’s word', async () => {
     for (const pattern of ['read_log', 'read_*', '*log', '*']) {
       const { running } = await open({ writeTools: [pattern] });
-      expectRefusal(await running.call('call_read_tool', { name: 'read_log', arguments: {} }), /call_write_tool/);
+      expectRefusal(
+        await running.call('call_read_tool', { name: 'read_log', arguments: {} }),
+        /call_write_tool/,
+      );
       const { tools } = (await running.call('search_tools', { query: 'read log' })).structuredContent as {
         tools: { name: string; readOnly: boolean }[];
       };
       expect(tools.find((tool) => tool.name === 'read_log')?.readOnly).toBe(false);
-      expect((await running.call('call_write_tool', { name: 'read_log', arguments: {} })).isError ?? false).toBe(false);
-      if (pattern !== '*') expect((await running.call('call_read_tool', { name: 'list_buoys' })).isError ?? false).toBe(false);
+      expect(
+        (await running.call('call_write_tool', { name: 'read_log', arguments: {} })).isError ?? false,
+      ).toBe(false);
+      if (pattern !== '*')
+        expect((await running.call('call_read_tool', { name: 'list_buoys' })).isError ?? false).toBe(false);
     }
   });
 
@@ -285,12 +382,16 @@ describe('writes', () => {
     const running = await startProxy({ upstreams, writeTools: ['north__read_*', 'list_buoys', 'no_such_*'] });
     await running.settled();
     const isRefused = async (name: string): Promise<boolean> =>
-      (await running.call('call_read_tool', { name, arguments: {} })).content[0]?.text?.includes('call_write_tool') ?? false;
+      (await running.call('call_read_tool', { name, arguments: {} })).content[0]?.text?.includes(
+        'call_write_tool',
+      ) ?? false;
     expect(await isRefused('north__read_log')).toBe(true);
     expect(await isRefused('south__read_log')).toBe(false);
     expect(await isRefused('north__list_buoys')).toBe(true);
     expect(await isRefused('south__list_buoys')).toBe(true);
-    await until('the pattern that matches nothing is reported', () => JSON.stringify(running.events).includes('no_such_*'));
+    await until('the pattern that matches nothing is reported', () =>
+      JSON.stringify(running.events).includes('no_such_*'),
+    );
   });
 
   it('are everything of an upstream that is not trusted, and everything unmarked or oddly marked', async () => {
@@ -350,26 +451,43 @@ describe('call_read_tools', () => {
             if (running.length === 3) release();
             await allThere;
             // The first asked is the last to answer.
-            return { kind: 'result', raw: `{"resultType":"complete","content":[{"type":"text","text":"saw ${n}"}]}`, delayMs: 90 - n * 30 };
+            return {
+              kind: 'result',
+              raw: `{"resultType":"complete","content":[{"type":"text","text":"saw ${n}"}]}`,
+              delayMs: 90 - n * 30,
+            };
           },
         }),
       ),
     });
     const proxy = await startProxy({ upstreams: [httpRecord('quay', stub)] });
     await proxy.settled();
-    const result = await proxy.call('call_read_tools', { calls: [1, 2, 3].map((n) => ({ name: `look_${n}`, arguments: {} })) });
+    const result = await proxy.call('call_read_tools', {
+      calls: [1, 2, 3].map((n) => ({ name: `look_${n}`, arguments: {} })),
+    });
     expect(result.content.map((block) => block.text)).toEqual([
-      '#1 look_1: ok', 'saw 1', '#2 look_2: ok', 'saw 2', '#3 look_3: ok', 'saw 3',
+      '#1 look_1: ok',
+      'saw 1',
+      '#2 look_2: ok',
+      'saw 2',
+      '#3 look_3: ok',
+      'saw 3',
     ]);
-    expect((result.structuredContent?.['results'] as unknown[]).length).toBe(3);
+    expect(result.structuredContent?.['results']).toHaveLength(3);
   });
 
   it('is an error only when all of its calls failed', async () => {
     const { running } = await open();
-    const some = await running.call('call_read_tools', { calls: [{ name: 'read_wreck' }, { name: 'list_buoys' }, { name: 'nothing' }] });
+    const some = await running.call('call_read_tools', {
+      calls: [{ name: 'read_wreck' }, { name: 'list_buoys' }, { name: 'nothing' }],
+    });
     expect(some.isError ?? false).toBe(false);
-    expect(textOf(some)).toMatch(/#1 read_wreck: failed[\s\S]*no such wreck[\s\S]*#2 list_buoys: ok[\s\S]*#3 nothing: failed/);
-    const all = await running.call('call_read_tools', { calls: [{ name: 'read_wreck' }, { name: 'nothing' }] });
+    expect(textOf(some)).toMatch(
+      /#1 read_wreck: failed[\s\S]*no such wreck[\s\S]*#2 list_buoys: ok[\s\S]*#3 nothing: failed/,
+    );
+    const all = await running.call('call_read_tools', {
+      calls: [{ name: 'read_wreck' }, { name: 'nothing' }],
+    });
     expect(all.isError).toBe(true);
     const one = await running.call('call_read_tools', { calls: [{ name: 'list_buoys' }] });
     expect(one.isError ?? false).toBe(false);
@@ -377,10 +495,14 @@ describe('call_read_tools', () => {
 
   it('refuses more calls than maxBatchCalls and none at all, and is not there when that is 0', async () => {
     const { stub, running } = await open({ maxBatchCalls: 2 });
-    const calls = (count: number): object => ({ calls: Array.from({ length: count }, () => ({ name: 'list_buoys' })) });
+    const calls = (count: number): object => ({
+      calls: Array.from({ length: count }, () => ({ name: 'list_buoys' })),
+    });
     expect((await running.call('call_read_tools', calls(2))).isError ?? false).toBe(false);
     for (const count of [3, 0]) {
-      const reply = await running.raw('modern').request('tools/call', { name: 'call_read_tools', arguments: calls(count) });
+      const reply = await running
+        .raw('modern')
+        .request('tools/call', { name: 'call_read_tools', arguments: calls(count) });
       expect(reply.error !== undefined || rawMember(reply.result ?? '{}', 'isError') === 'true').toBe(true);
     }
     expect(stub.callsOf('list_buoys')).toHaveLength(2);
@@ -388,26 +510,42 @@ describe('call_read_tools', () => {
     const without = (await open({ maxBatchCalls: 0 })).running;
     const listed = await without.raw('modern').request('tools/list');
     expect(listed.result).not.toContain('call_read_tools');
-    expect((await without.raw('modern').call('call_read_tools', JSON.stringify(calls(1)))).error?.code).toBe(-32602);
+    expect((await without.raw('modern').call('call_read_tools', JSON.stringify(calls(1)))).error?.code).toBe(
+      -32602,
+    );
   });
 });
 
 describe('search_tools and describe_tool', () => {
   it('refuse neither or both of query and queries, and limits outside 1 to 25', async () => {
     const { running } = await open();
-    for (const args of [{}, { query: 'log', queries: ['log'] }, { query: 'log', limit: 0 }, { query: 'log', limit: 26 }, { queries: [] }, { queries: ['a', 'b', 'c', 'd', 'e', 'f'] }]) {
-      const reply = await running.raw('modern').request('tools/call', { name: 'search_tools', arguments: args });
-      expect(reply.error !== undefined || rawMember(reply.result ?? '{}', 'isError') === 'true', JSON.stringify(args)).toBe(true);
+    for (const args of [
+      {},
+      { query: 'log', queries: ['log'] },
+      { query: 'log', limit: 0 },
+      { query: 'log', limit: 26 },
+      { queries: [] },
+      { queries: ['a', 'b', 'c', 'd', 'e', 'f'] },
+    ]) {
+      const reply = await running
+        .raw('modern')
+        .request('tools/call', { name: 'search_tools', arguments: args });
+      expect(
+        reply.error !== undefined || rawMember(reply.result ?? '{}', 'isError') === 'true',
+        JSON.stringify(args),
+      ).toBe(true);
     }
     const many = Array.from({ length: 11 }, (_, n) => `tool_${n}`);
-    const reply = await running.raw('modern').request('tools/call', { name: 'describe_tool', arguments: { names: many } });
+    const reply = await running
+      .raw('modern')
+      .request('tools/call', { name: 'describe_tool', arguments: { names: many } });
     expect(reply.error !== undefined || rawMember(reply.result ?? '{}', 'isError') === 'true').toBe(true);
   });
 
   it('take what is plainly meant', async () => {
     const { running } = await open();
     const limited = await running.call('search_tools', { query: 'read', limit: '2' });
-    expect((limited.structuredContent?.['tools'] as unknown[]).length).toBe(2);
+    expect(limited.structuredContent?.['tools']).toHaveLength(2);
     const described = await running.call('describe_tool', { names: 'read_log' });
     expect(described.structuredContent).toMatchObject({ tools: [{ name: 'read_log' }] });
   });
@@ -427,9 +565,13 @@ describe('search_tools and describe_tool', () => {
     expect(tools.map((tool) => tool.inputSchema !== undefined)).toEqual([true, true, true, false]);
 
     const two = await running.call('search_tools', { queries: ['read log', 'read the log'], schemas: true });
-    const { results } = two.structuredContent as { results: { query: string; tools: { name: string; inputSchema?: object }[] }[] };
+    const { results } = two.structuredContent as {
+      results: { query: string; tools: { name: string; inputSchema?: object }[] }[];
+    };
     expect(results.map((result) => result.query)).toEqual(['read log', 'read the log']);
-    const schemasOfLog = results.flatMap((result) => result.tools).filter((tool) => tool.name === 'read_log' && tool.inputSchema);
+    const schemasOfLog = results
+      .flatMap((result) => result.tools)
+      .filter((tool) => tool.name === 'read_log' && tool.inputSchema);
     expect(schemasOfLog).toHaveLength(1);
 
     const bare = await running.call('search_tools', { query: 'read log', schemas: false });
@@ -443,7 +585,9 @@ describe('search_tools and describe_tool', () => {
   it('give back output schema and annotations, as the upstream wrote them', async () => {
     const outputSchema = { type: 'object', properties: { depth: { type: 'number', 'x-unit': 'm' } } };
     const annotations = { title: 'Depth sounder', readOnlyHint: true, idempotentHint: true };
-    const stub = await startStub({ tools: [stubTool('sound_depth', { more: { outputSchema, annotations } })] });
+    const stub = await startStub({
+      tools: [stubTool('sound_depth', { more: { outputSchema, annotations } })],
+    });
     const running = await startProxy({ upstreams: [httpRecord('quay', stub)] });
     await running.settled();
     const { structuredContent } = await running.call('describe_tool', { names: ['sound_depth'] });

@@ -6,7 +6,9 @@ import { scriptStdio } from '../support/stdio-upstream.ts';
 import { result, startStub, stubTool, textResult } from '../support/stub-upstream.ts';
 import { until, within } from '../support/wait.ts';
 
-const bell = [stubTool('ring_bell', { description: 'Rings the bell.', readOnly: true, answer: () => textResult('ding') })];
+const bell = [
+  stubTool('ring_bell', { description: 'Rings the bell.', readOnly: true, answer: () => textResult('ding') }),
+];
 
 async function open(era: 'modern' | 'legacy'): Promise<Awaited<ReturnType<typeof startStdioProgram>>> {
   const stub = await startStub({ tools: bell });
@@ -34,11 +36,16 @@ describe('the program over stdio', () => {
     expect(rawMember(reply, 'result', 'serverInfo', 'name')).toBe('"mcp-toolsearch-proxy"');
     const listed = await within('tools/list', client.request('tools/list'), 8_000);
     for (const name of META_TOOLS) expect(listed).toContain(`"${name}"`);
-    const found = JSON.parse(await within('a search', client.call('search_tools', '{"query":"bell"}'), 8_000)) as {
+    const found = JSON.parse(
+      await within('a search', client.call('search_tools', '{"query":"bell"}'), 8_000),
+    ) as {
       result: { structuredContent: { total: number; unavailable: { name: string }[] } };
     };
     expect(found.result.structuredContent.total).toBe(0);
-    expect(found.result.structuredContent.unavailable.map(({ name }) => name).sort()).toEqual(['gone', 'hung']);
+    expect(found.result.structuredContent.unavailable.map(({ name }) => name).sort()).toEqual([
+      'gone',
+      'hung',
+    ]);
     child.stdin?.end();
     await within('the program ends', exited, 12_000);
   });
@@ -46,7 +53,19 @@ describe('the program over stdio', () => {
   for (const era of ['modern', 'legacy'] as const) {
     it(`answers lines that are no JSON-RPC and goes on (${era})`, async () => {
       const { client } = await open(era);
-      for (const line of ['this is no JSON', '{"jsonrpc":"2.0"', '42', 'null', '"text"', '{}', '[]', '', '   ', '{"jsonrpc":"2.0","method":"notifications/of_another_time"}', '{"jsonrpc":"2.0","id":"nobody-asked","result":{}}']) {
+      for (const line of [
+        'this is no JSON',
+        '{"jsonrpc":"2.0"',
+        '42',
+        'null',
+        '"text"',
+        '{}',
+        '[]',
+        '',
+        '   ',
+        '{"jsonrpc":"2.0","method":"notifications/of_another_time"}',
+        '{"jsonrpc":"2.0","id":"nobody-asked","result":{}}',
+      ]) {
         client.write(line);
       }
       expect(await client.call('call_read_tool', '{"name":"ring_bell"}')).toContain('ding');
@@ -59,7 +78,9 @@ describe('the program over stdio', () => {
     it(`gives ids back as they came and answers out of order (${era})`, async () => {
       const { client } = await open(era);
       const ids = [1001, 'text', 'ąž🌊', '1001', 0, -5];
-      const replies = await Promise.all(ids.map((id) => client.call('call_read_tool', '{"name":"ring_bell"}', { id })));
+      const replies = await Promise.all(
+        ids.map((id) => client.call('call_read_tool', '{"name":"ring_bell"}', { id })),
+      );
       replies.forEach((reply, n) => expect(JSON.parse(rawMember(reply, 'id') ?? 'null')).toEqual(ids[n]));
     });
 
@@ -98,7 +119,12 @@ describe('the program over stdio', () => {
 
   it('answers what it was asked before its stdin ended', async () => {
     const stub = await startStub({
-      tools: [stubTool('slow', { readOnly: true, answer: () => result({ content: [{ type: 'text', text: 'at last' }] }, { delayMs: 400 }) })],
+      tools: [
+        stubTool('slow', {
+          readOnly: true,
+          answer: () => result({ content: [{ type: 'text', text: 'at last' }] }, { delayMs: 400 }),
+        }),
+      ],
     });
     const running = await startStdioProgram('legacy', { mcpServers: { tower: { url: stub.url } } });
     await running.client.initialize();
@@ -111,7 +137,9 @@ describe('the program over stdio', () => {
   });
 
   it('gives up what does not end after its stdin has, and ends well', async () => {
-    const stub = await startStub({ tools: [stubTool('hang', { readOnly: true, answer: () => ({ kind: 'hang' }) })] });
+    const stub = await startStub({
+      tools: [stubTool('hang', { readOnly: true, answer: () => ({ kind: 'hang' }) })],
+    });
     const running = await startStdioProgram('legacy', { mcpServers: { tower: { url: stub.url } } });
     await running.client.initialize();
     await toolsAreThere(running, 1);
@@ -135,7 +163,9 @@ describe('the program over stdio', () => {
     expect(await within('the program ends', running.exited)).toBe(2);
     expect(running.stdout()).toBe('');
     expect(running.stderr()).toContain('no-such-flag');
-    const broken = await startProgram(['--stdio'], { config: { mcpServers: { tower: { url: 'not a url' } } } });
+    const broken = await startProgram(['--stdio'], {
+      config: { mcpServers: { tower: { url: 'not a url' } } },
+    });
     expect(await within('the program ends', broken.exited)).toBe(78);
     expect(broken.stdout()).toBe('');
   });

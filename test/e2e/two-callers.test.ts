@@ -3,7 +3,14 @@ import { describe, expect, it } from 'vitest';
 import { CLIENTS, textOf } from '../support/clients.ts';
 import { forwardRecord, startProxy, type MetaResult, type RunningProxy } from '../support/proxy.ts';
 import { sleep, until, within } from '../support/wait.ts';
-import { startStub, stubTool, textResult, type StubScript, type StubTool, type StubUpstream } from '../support/stub-upstream.ts';
+import {
+  startStub,
+  stubTool,
+  textResult,
+  type StubScript,
+  type StubTool,
+  type StubUpstream,
+} from '../support/stub-upstream.ts';
 
 const CAPTAIN = 'Bearer captain-7f3a';
 const COOK = 'Bearer cook-b21c';
@@ -36,12 +43,16 @@ const CALLERS = [CAPTAIN, COOK, undefined] as const;
 type Caller = (typeof CALLERS)[number];
 
 const listOf = (caller: string | undefined): readonly StubTool[] => LISTS[caller ?? 'anonymous'] ?? [];
-const namesOf = (caller: Caller): string[] => listOf(caller).map((tool) => (tool.definition as { name: string }).name);
+const namesOf = (caller: Caller): string[] =>
+  listOf(caller).map((tool) => (tool.definition as { name: string }).name);
 const othersOnly = (caller: Caller): string[] =>
   CALLERS.flatMap(namesOf).filter((name) => !namesOf(caller).includes(name));
-const headersOf = (caller: Caller): Record<string, string> => (caller === undefined ? {} : { authorization: caller });
+const headersOf = (caller: Caller): Record<string, string> =>
+  caller === undefined ? {} : { authorization: caller };
 
-async function ship(script: Partial<StubScript> = {}): Promise<{ stub: StubUpstream; running: RunningProxy }> {
+async function ship(
+  script: Partial<StubScript> = {},
+): Promise<{ stub: StubUpstream; running: RunningProxy }> {
   const stub = await startStub({
     tools: listOf,
     instructions: (authorization) => `For ${authorization ?? 'nobody'} only.`,
@@ -61,7 +72,11 @@ describe('callers with different lists at one upstream', () => {
       const result = await running.call('search_tools', { queries, limit: 25 }, headersOf(caller));
       expect(result.structuredContent?.['total']).toBe(namesOf(caller).length);
       for (const name of othersOnly(caller)) expect(said(result)).not.toContain(name);
-      const found = await running.call('search_tools', { query: namesOf(caller)[0], limit: 25 }, headersOf(caller));
+      const found = await running.call(
+        'search_tools',
+        { query: namesOf(caller)[0], limit: 25 },
+        headersOf(caller),
+      );
       expect(said(found)).toContain(namesOf(caller)[0]);
     }
   });
@@ -70,10 +85,15 @@ describe('callers with different lists at one upstream', () => {
     const { running } = await ship();
     for (const caller of CALLERS) {
       for (const name of othersOnly(caller)) {
-        const described = await running.call('describe_tool', { names: [name, `${name}s`] }, headersOf(caller));
+        const described = await running.call(
+          'describe_tool',
+          { names: [name, `${name}s`] },
+          headersOf(caller),
+        );
         expect(described.structuredContent).toMatchObject({ tools: [], unknown: [name, `${name}s`] });
         const similar = (described.structuredContent?.['similar'] ?? {}) as Record<string, string[]>;
-        for (const names of Object.values(similar)) expect(othersOnly(caller)).not.toEqual(expect.arrayContaining(names));
+        for (const names of Object.values(similar))
+          expect(othersOnly(caller)).not.toEqual(expect.arrayContaining(names));
         for (const suggestion of Object.values(similar).flat()) expect(namesOf(caller)).toContain(suggestion);
       }
     }
@@ -85,12 +105,16 @@ describe('callers with different lists at one upstream', () => {
     for (const caller of CALLERS) await running.call('search_tools', { query: 'anchor' }, headersOf(caller));
     for (const caller of CALLERS) {
       for (const name of othersOnly(caller)) {
-        const typo = `${name.slice(0, -1)}`;
+        const typo = name.slice(0, -1);
         for (const wanted of [name, typo]) {
           const results = [
             await running.call('call_read_tool', { name: wanted, arguments: {} }, headersOf(caller)),
             await running.call('call_write_tool', { name: wanted, arguments: {} }, headersOf(caller)),
-            await running.call('call_read_tools', { calls: [{ name: wanted, arguments: {} }] }, headersOf(caller)),
+            await running.call(
+              'call_read_tools',
+              { calls: [{ name: wanted, arguments: {} }] },
+              headersOf(caller),
+            ),
           ];
           for (const result of results) {
             expect(result.isError).toBe(true);
@@ -99,7 +123,7 @@ describe('callers with different lists at one upstream', () => {
               (tool) => (tool.definition as { name: string }).name === name,
             )?.definition as { description: string };
             expect(said(result)).not.toContain(description.description);
-            if (wanted === typo) expect(said(result).replaceAll(`${typo}`, '')).not.toContain(name);
+            if (wanted === typo) expect(said(result).replaceAll(typo, '')).not.toContain(name);
           }
         }
       }
@@ -110,11 +134,16 @@ describe('callers with different lists at one upstream', () => {
   for (const era of ['modern', 'legacy'] as const) {
     it(`reach a ${era} upstream with their own credential, whoever asks when (generated)`, async () => {
       const { stub, running } = await ship({ era, session: era === 'legacy' });
-      const step = fc.record({ caller: fc.constantFrom(...CALLERS), tool: fc.constantFrom(...new Set(CALLERS.flatMap(namesOf))) });
+      const step = fc.record({
+        caller: fc.constantFrom(...CALLERS),
+        tool: fc.constantFrom(...new Set(CALLERS.flatMap(namesOf))),
+      });
       await fc.assert(
         fc.asyncProperty(fc.array(step, { minLength: 2, maxLength: 8 }), async (steps) => {
           const results = await Promise.all(
-            steps.map(({ caller, tool }) => running.call('call_write_tool', { name: tool, arguments: {} }, headersOf(caller))),
+            steps.map(({ caller, tool }) =>
+              running.call('call_write_tool', { name: tool, arguments: {} }, headersOf(caller)),
+            ),
           );
           steps.forEach(({ caller, tool }, n) => {
             const result = results[n];
@@ -147,10 +176,15 @@ describe('callers with different lists at one upstream', () => {
     const { running } = await ship();
     for (const caller of CALLERS) {
       for (const client of CLIENTS) {
-        const connected = await client.connect({ kind: 'http', url: running.url, headers: headersOf(caller) });
+        const connected = await client.connect({
+          kind: 'http',
+          url: running.url,
+          headers: headersOf(caller),
+        });
         expect(connected.instructions()).toContain(`For ${caller ?? 'nobody'} only.`);
         for (const other of CALLERS) {
-          if (other !== caller) expect(connected.instructions()).not.toContain(`For ${other ?? 'nobody'} only.`);
+          if (other !== caller)
+            expect(connected.instructions()).not.toContain(`For ${other ?? 'nobody'} only.`);
         }
       }
     }
@@ -159,9 +193,16 @@ describe('callers with different lists at one upstream', () => {
   it('differ by the whole header: another scheme or case is another caller', async () => {
     const { stub, running } = await ship();
     await running.call('search_tools', { query: 'anchor' }, headersOf(CAPTAIN));
-    const lower = await running.call('search_tools', { query: 'charts' }, { authorization: CAPTAIN.toLowerCase() });
+    const lower = await running.call(
+      'search_tools',
+      { query: 'charts' },
+      { authorization: CAPTAIN.toLowerCase() },
+    );
     expect(said(lower)).not.toContain('read_charts');
-    expect(stub.requestsOf('tools/list').map((request) => request.authorization)).toEqual([CAPTAIN, CAPTAIN.toLowerCase()]);
+    expect(stub.requestsOf('tools/list').map((request) => request.authorization)).toEqual([
+      CAPTAIN,
+      CAPTAIN.toLowerCase(),
+    ]);
   });
 
   it('do not wait for each other, and one who leaves does not spoil the listing for who stays', async () => {
@@ -179,20 +220,33 @@ describe('callers with different lists at one upstream', () => {
     left.catch(() => undefined);
     await until('the listing is asked for', () => stub.requestsOf('tools/list').length === 1);
     const staying = captain.request('tools/call', search);
-    const cook = await within('the other caller', running.call('search_tools', { query: 'barrels' }, headersOf(COOK)), 5_000);
+    const cook = await within(
+      'the other caller',
+      running.call('search_tools', { query: 'barrels' }, headersOf(COOK)),
+      5_000,
+    );
     expect(cook.structuredContent?.['total']).toBe(4);
     leaving.abort();
     await sleep(50);
     release();
     expect((await staying).result).toContain('read_charts');
-    expect(stub.requestsOf('tools/list').filter(({ authorization }) => authorization === CAPTAIN)).toHaveLength(1);
+    expect(
+      stub.requestsOf('tools/list').filter(({ authorization }) => authorization === CAPTAIN),
+    ).toHaveLength(1);
   });
 
   it('get a handshake without instructions when the upstream keeps silent too long', async () => {
     const stub = await startStub({ tools: listOf, intercept: () => ({ kind: 'hang' }) });
-    const running = await startProxy({ upstreams: [forwardRecord(stub)], limits: { instructionsWaitMs: 200 } });
+    const running = await startProxy({
+      upstreams: [forwardRecord(stub)],
+      limits: { instructionsWaitMs: 200 },
+    });
     for (const { era, connect } of [CLIENTS[0]!, CLIENTS[3]!]) {
-      const client = await within('the handshake', connect({ kind: 'http', url: running.url, headers: headersOf(CAPTAIN) }), 8_000);
+      const client = await within(
+        'the handshake',
+        connect({ kind: 'http', url: running.url, headers: headersOf(CAPTAIN) }),
+        8_000,
+      );
       expect(client.instructions(), era).toMatch(/search_tools/);
     }
   });
@@ -200,7 +254,9 @@ describe('callers with different lists at one upstream', () => {
   it('keep their lists apart in the answers of our own tools/list, which is the same for all', async () => {
     const { running } = await ship();
     const answers = await Promise.all(
-      CALLERS.map(async (caller) => (await running.raw('modern', headersOf(caller)).request('tools/list')).result),
+      CALLERS.map(
+        async (caller) => (await running.raw('modern', headersOf(caller)).request('tools/list')).result,
+      ),
     );
     expect(new Set(answers).size).toBe(1);
     for (const name of CALLERS.flatMap(namesOf)) expect(answers[0]).not.toContain(name);
@@ -227,8 +283,19 @@ describe('what of a request reaches a forwarded upstream', () => {
   };
   /** Headers of the proxy's own request: HTTP's and the protocol's. */
   const OURS = new Set([
-    'host', 'connection', 'content-type', 'content-length', 'transfer-encoding', 'accept', 'accept-encoding',
-    'accept-language', 'sec-fetch-mode', 'user-agent', 'mcp-protocol-version', 'mcp-method', 'mcp-name',
+    'host',
+    'connection',
+    'content-type',
+    'content-length',
+    'transfer-encoding',
+    'accept',
+    'accept-encoding',
+    'accept-language',
+    'sec-fetch-mode',
+    'user-agent',
+    'mcp-protocol-version',
+    'mcp-method',
+    'mcp-name',
   ]);
 
   for (const era of ['modern', 'legacy'] as const) {
@@ -238,7 +305,11 @@ describe('what of a request reaches a forwarded upstream', () => {
         const running = await startProxy({ upstreams: [forwardRecord(stub)] });
         const client = running.raw(era, { ...THEIRS, authorization: CAPTAIN });
         const handshake = era === 'modern' ? 'server/discover' : 'initialize';
-        await client.request(handshake, { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: CANARY, version: '1' } });
+        await client.request(handshake, {
+          protocolVersion: '2025-11-25',
+          capabilities: {},
+          clientInfo: { name: CANARY, version: '1' },
+        });
         await client.request('tools/list');
         await client.call('search_tools', '{"query":"charts"}');
         await client.call('describe_tool', '{"names":["read_charts"]}');
@@ -265,7 +336,8 @@ describe('what of a request reaches a forwarded upstream', () => {
     const { stub, running } = await ship();
     await running.call('call_read_tool', { name: 'read_notice_board', arguments: {} });
     expect(stub.requests.length).toBeGreaterThan(1);
-    for (const request of stub.requests) expect(request.headerNames.map((name) => name.toLowerCase())).not.toContain('authorization');
+    for (const request of stub.requests)
+      expect(request.headerNames.map((name) => name.toLowerCase())).not.toContain('authorization');
   });
 
   it('is not sent to an upstream with a credential of its own', async () => {
@@ -281,12 +353,17 @@ describe('what of a request reaches a forwarded upstream', () => {
         },
       ],
     });
-    const result = await running.call('call_read_tool', { name: 'bell__ring_bell', arguments: {} }, headersOf(CAPTAIN));
+    const result = await running.call(
+      'call_read_tool',
+      { name: 'bell__ring_bell', arguments: {} },
+      headersOf(CAPTAIN),
+    );
     expect(result.content[0]?.text).toContain('the-proxy-itself');
     await running.call('search_tools', { query: 'charts' }, headersOf(CAPTAIN));
     for (const request of own.requests) expect(request.authorization).toBe('Bearer the-proxy-itself');
     expect(own.requests.some((request) => JSON.stringify(request).includes('captain'))).toBe(false);
-    for (const request of forwarded.requests) expect(JSON.stringify(request)).not.toContain('the-proxy-itself');
+    for (const request of forwarded.requests)
+      expect(JSON.stringify(request)).not.toContain('the-proxy-itself');
   });
 });
 
@@ -309,7 +386,10 @@ describe('an upstream that does not accept the credential', () => {
             : {
                 kind: 'http',
                 status,
-                headers: { 'Content-Type': 'application/json', ...(challenge !== undefined && { 'WWW-Authenticate': challenge }) },
+                headers: {
+                  'Content-Type': 'application/json',
+                  ...(challenge !== undefined && { 'WWW-Authenticate': challenge }),
+                },
                 body: '{"error":"invalid_token"}',
               },
       });
@@ -319,7 +399,11 @@ describe('an upstream that does not accept the credential', () => {
         const legacy = running.raw('legacy', headers);
         const replies = {
           'server/discover': await modern.request('server/discover'),
-          initialize: await legacy.request('initialize', { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'x', version: '1' } }),
+          initialize: await legacy.request('initialize', {
+            protocolVersion: '2025-11-25',
+            capabilities: {},
+            clientInfo: { name: 'x', version: '1' },
+          }),
           'search, modern': await modern.call('search_tools', '{"query":"charts"}'),
           'search, legacy': await legacy.call('search_tools', '{"query":"charts"}'),
           describe: await modern.call('describe_tool', '{"names":["read_charts"]}'),
@@ -345,34 +429,51 @@ describe('an upstream that does not accept the credential', () => {
         session,
         tools: listOf,
         admit: (authorization) =>
-          authorization === CAPTAIN ? true : { kind: 'http', status: 401, headers: { 'WWW-Authenticate': CHALLENGE } },
+          authorization === CAPTAIN
+            ? true
+            : { kind: 'http', status: 401, headers: { 'WWW-Authenticate': CHALLENGE } },
       });
       const running = await startProxy({ upstreams: [forwardRecord(stub)] });
       for (const era of ['modern', 'legacy'] as const) {
-        const reply = await running.raw(era, headersOf(COOK)).call('call_read_tool', '{"name":"read_charts"}');
+        const reply = await running
+          .raw(era, headersOf(COOK))
+          .call('call_read_tool', '{"name":"read_charts"}');
         expect([reply.status, reply.headers['www-authenticate']]).toEqual([401, CHALLENGE]);
-        const captain = await running.raw(era, headersOf(CAPTAIN)).call('call_read_tool', '{"name":"read_charts"}');
+        const captain = await running
+          .raw(era, headersOf(CAPTAIN))
+          .call('call_read_tool', '{"name":"read_charts"}');
         expect(captain.result).toContain(`read_charts for ${CAPTAIN}`);
       }
     });
   }
 
   it('does not hide the tools of an upstream with a credential of its own, and is named', async () => {
-    const refusing = await startStub({ admit: () => ({ kind: 'http', status: 401, headers: { 'WWW-Authenticate': CHALLENGE } }) });
+    const refusing = await startStub({
+      admit: () => ({ kind: 'http', status: 401, headers: { 'WWW-Authenticate': CHALLENGE } }),
+    });
     const own = await startStub({ tools: [named('ring_bell', 'Rings the bell.', true)] });
-    const running = await startProxy({ upstreams: [forwardRecord(refusing, 'ship'), { ...forwardRecord(own, 'bell'), auth: 'own' }] });
+    const running = await startProxy({
+      upstreams: [forwardRecord(refusing, 'ship'), { ...forwardRecord(own, 'bell'), auth: 'own' }],
+    });
     await running.settled();
     const found = await running.call('search_tools', { query: 'bell' }, headersOf(COOK));
     expect(found.structuredContent).toMatchObject({ total: 1, unavailable: [{ name: 'ship' }] });
-    expect((await running.call('call_read_tool', { name: 'ring_bell', arguments: {} }, headersOf(COOK))).isError ?? false).toBe(false);
+    expect(
+      (await running.call('call_read_tool', { name: 'ring_bell', arguments: {} }, headersOf(COOK))).isError ??
+        false,
+    ).toBe(false);
   });
 
   it('is never asked again at the address it redirects to', async () => {
     const elsewhere = await startStub({ tools: listOf });
     for (const status of [301, 302, 303, 307, 308]) {
-      const stub = await startStub({ intercept: () => ({ kind: 'http', status, headers: { Location: elsewhere.url } }) });
+      const stub = await startStub({
+        intercept: () => ({ kind: 'http', status, headers: { Location: elsewhere.url } }),
+      });
       const running = await startProxy({ upstreams: [forwardRecord(stub)] });
-      const reply = await running.raw('modern', headersOf(CAPTAIN)).call('call_read_tool', '{"name":"read_charts"}');
+      const reply = await running
+        .raw('modern', headersOf(CAPTAIN))
+        .call('call_read_tool', '{"name":"read_charts"}');
       expect(reply.body, String(status)).toMatch(/redirect/i);
     }
     expect(elsewhere.requests).toHaveLength(0);
@@ -385,7 +486,9 @@ describe('an upstream that does not accept the credential', () => {
     });
     const running = await startProxy({ upstreams: [forwardRecord(stub)] });
     for (const { connect } of CLIENTS) {
-      await expect(connect({ kind: 'http', url: running.url, headers: headersOf(COOK) })).rejects.toThrow(/401|[Uu]nauthorized/);
+      await expect(connect({ kind: 'http', url: running.url, headers: headersOf(COOK) })).rejects.toThrow(
+        /401|[Uu]nauthorized/,
+      );
     }
   });
 
@@ -393,7 +496,8 @@ describe('an upstream that does not accept the credential', () => {
     let isRevoked = false;
     const stub = await startStub({
       tools: listOf,
-      admit: () => (isRevoked ? { kind: 'http', status: 401, headers: { 'WWW-Authenticate': CHALLENGE } } : true),
+      admit: () =>
+        isRevoked ? { kind: 'http', status: 401, headers: { 'WWW-Authenticate': CHALLENGE } } : true,
     });
     const running = await startProxy({ upstreams: [forwardRecord(stub)] });
     const client = running.raw('modern', headersOf(CAPTAIN));
@@ -409,11 +513,19 @@ describe('an upstream that does not accept the credential', () => {
   it('does not make a client with it wait or fail: the good ones work side by side', async () => {
     const { running } = await ship();
     const clients = await Promise.all(
-      CALLERS.map((caller) => CLIENTS[0]!.connect({ kind: 'http', url: running.url, headers: headersOf(caller) })),
+      CALLERS.map((caller) =>
+        CLIENTS[0]!.connect({ kind: 'http', url: running.url, headers: headersOf(caller) }),
+      ),
     );
     const texts = await Promise.all(
-      clients.map(async (client, n) => textOf(await client.callTool('call_read_tool', { name: namesOf(CALLERS[n]).at(-1) }))),
+      clients.map(async (client, n) =>
+        textOf(await client.callTool('call_read_tool', { name: namesOf(CALLERS[n]).at(-1) })),
+      ),
     );
-    expect(texts).toEqual([`anchor_status for ${CAPTAIN}`, `count_barrels for ${COOK}`, 'read_notice_board for nobody']);
+    expect(texts).toEqual([
+      `anchor_status for ${CAPTAIN}`,
+      `count_barrels for ${COOK}`,
+      'read_notice_board for nobody',
+    ]);
   });
 });

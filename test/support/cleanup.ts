@@ -6,7 +6,7 @@ const lasting: Dispose[] = [];
 
 // Runs for every test file that imports a support part: vitest gives each file its own copy of this module.
 afterAll(async () => {
-  for (const dispose of lasting.splice(0).reverse()) await dispose();
+  for (const dispose of lasting.splice(0).toReversed()) await dispose();
 });
 
 /**

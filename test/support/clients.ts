@@ -37,7 +37,11 @@ export interface CallResult {
 
 export interface CallOptions {
   readonly signal?: AbortSignal;
-  readonly onProgress?: (progress: { readonly progress: number; readonly total?: number; readonly message?: string }) => void;
+  readonly onProgress?: (progress: {
+    readonly progress: number;
+    readonly total?: number;
+    readonly message?: string;
+  }) => void;
 }
 
 export interface ListedTool {
@@ -66,7 +70,9 @@ async function connect2(target: Target, mode: Negotiation): Promise<TestClient> 
   const client = new Client(INFO, { versionNegotiation: { mode } });
   const transport =
     target.kind === 'http'
-      ? new StreamableHTTPClientTransport(new URL(target.url), { requestInit: { headers: { ...target.headers } } })
+      ? new StreamableHTTPClientTransport(new URL(target.url), {
+          requestInit: { headers: { ...target.headers } },
+        })
       : new StdioClientTransport(stdioParameters(target));
   await within('the 2.x client connects', client.connect(transport));
   whenDone(() => client.close());
@@ -77,7 +83,11 @@ async function connect2(target: Target, mode: Negotiation): Promise<TestClient> 
     async callTool(name, args = {}, { signal, onProgress } = {}) {
       const result = await client.callTool(
         { name, arguments: args },
-        { ...(signal && { signal }), ...(onProgress && { onprogress: onProgress as never }), timeout: DEADLINE_MS },
+        {
+          ...(signal && { signal }),
+          ...(onProgress && { onprogress: onProgress as never }),
+          timeout: DEADLINE_MS,
+        },
       );
       return result as unknown as CallResult;
     },
@@ -91,10 +101,13 @@ async function connect1(target: Target): Promise<TestClient> {
   const client = new Client1(INFO, { capabilities: {} });
   const transport =
     target.kind === 'http'
-      ? new StreamableHTTPClientTransport1(new URL(target.url), { requestInit: { headers: { ...target.headers } } })
+      ? new StreamableHTTPClientTransport1(new URL(target.url), {
+          requestInit: { headers: { ...target.headers } },
+        })
       : new StdioClientTransport1(stdioParameters(target));
   let agreed: string | undefined;
-  const tellTransport = 'setProtocolVersion' in transport ? transport.setProtocolVersion.bind(transport) : undefined;
+  const tellTransport =
+    'setProtocolVersion' in transport ? transport.setProtocolVersion.bind(transport) : undefined;
   // The 1.x client keeps the version to itself, but tells its transport.
   Object.assign(transport, {
     setProtocolVersion(version: string) {
@@ -146,7 +159,11 @@ export const CLIENTS: readonly {
   readonly connect: (target: Target) => Promise<TestClient>;
 }[] = [
   { label: '2.x auto', era: 'modern', connect: (target) => connect2(target, 'auto') },
-  { label: '2.x pinned to 2026-07-28', era: 'modern', connect: (target) => connect2(target, { pin: '2026-07-28' }) },
+  {
+    label: '2.x pinned to 2026-07-28',
+    era: 'modern',
+    connect: (target) => connect2(target, { pin: '2026-07-28' }),
+  },
   { label: '2.x legacy', era: 'legacy', connect: (target) => connect2(target, 'legacy') },
   { label: '1.x', era: 'legacy', connect: connect1 },
 ];
@@ -193,11 +210,18 @@ export interface RawHttpClient {
   call(name: string, argumentsText: string, options?: RawRequestOptions): Promise<RawReply>;
   notify(method: string, params?: object): Promise<RawReply>;
   /** Sends a body as it is, with no header of its own but the length. */
-  send(httpMethod: string, body: string | undefined, headers: Readonly<Record<string, string>>): Promise<RawReply>;
+  send(
+    httpMethod: string,
+    body: string | undefined,
+    headers: Readonly<Record<string, string>>,
+  ): Promise<RawReply>;
 }
 
 /** Speaks MCP over HTTP by hand, so that a test sees the very bytes of the reply. */
-export function rawHttp(url: string, { era, headers: always = {}, version = '2025-11-25' }: RawHttpOptions): RawHttpClient {
+export function rawHttp(
+  url: string,
+  { era, headers: always = {}, version = '2025-11-25' }: RawHttpOptions,
+): RawHttpClient {
   let lastId = 0;
 
   const headersFor = (method: string, name: unknown): Record<string, string> => ({
@@ -220,7 +244,10 @@ export function rawHttp(url: string, { era, headers: always = {}, version = '202
     const paramsText = meta === undefined ? text : withMeta(text, JSON.stringify(meta));
     const body = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"method":${JSON.stringify(method)},"params":${paramsText}}`;
     const name = rawMember(text, 'name');
-    const headers = { ...headersFor(method, name === undefined ? undefined : JSON.parse(name)), ...options.headers };
+    const headers = {
+      ...headersFor(method, name === undefined ? undefined : JSON.parse(name)),
+      ...options.headers,
+    };
     return exchange(url, 'POST', body, headers, JSON.stringify(id), options.signal);
   };
 
@@ -229,7 +256,13 @@ export function rawHttp(url: string, { era, headers: always = {}, version = '202
     call: (name, argumentsText, options) =>
       request('tools/call', `{"name":${JSON.stringify(name)},"arguments":${argumentsText}}`, options),
     notify: (method, params) =>
-      exchange(url, 'POST', JSON.stringify({ jsonrpc: '2.0', method, params }), headersFor(method, undefined), undefined),
+      exchange(
+        url,
+        'POST',
+        JSON.stringify({ jsonrpc: '2.0', method, params }),
+        headersFor(method, undefined),
+        undefined,
+      ),
     send: (httpMethod, body, headers) => exchange(url, httpMethod, body, headers, undefined),
   };
 }
@@ -268,7 +301,10 @@ function exchange(
         path: pathname,
         method,
         agent: false,
-        headers: { ...sent, ...(body !== undefined && { 'content-length': String(Buffer.byteLength(body)) }) },
+        headers: {
+          ...sent,
+          ...(body !== undefined && { 'content-length': String(Buffer.byteLength(body)) }),
+        },
         ...(signal && { signal }),
       },
       (incoming) => {
@@ -306,7 +342,8 @@ function outcomeOf(message: string | undefined): Pick<RawReply, 'result' | 'erro
   };
 }
 
-const idOf = (message: string): string | undefined => (isJsonObject(message) ? rawMember(message, 'id') : undefined);
+const idOf = (message: string): string | undefined =>
+  isJsonObject(message) ? rawMember(message, 'id') : undefined;
 
 function isJsonObject(text: string): boolean {
   try {
@@ -371,7 +408,11 @@ export function rawStdio(stdin: Writable, stdout: Readable, era: 'modern' | 'leg
     call: (name, argumentsText, options) =>
       request('tools/call', `{"name":${JSON.stringify(name)},"arguments":${argumentsText}}`, options),
     async initialize() {
-      const reply = await request('initialize', { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: INFO });
+      const reply = await request('initialize', {
+        protocolVersion: '2025-11-25',
+        capabilities: {},
+        clientInfo: INFO,
+      });
       stdin.write('{"jsonrpc":"2.0","method":"notifications/initialized"}\n');
       return reply;
     },
@@ -380,7 +421,10 @@ export function rawStdio(stdin: Writable, stdout: Readable, era: 'modern' | 'leg
 }
 
 /** Starts a program and speaks to it by hand; ended with the test. */
-export function spawnRawStdio(target: Extract<Target, { kind: 'stdio' }>, era: 'modern' | 'legacy'): RawStdioClient {
+export function spawnRawStdio(
+  target: Extract<Target, { kind: 'stdio' }>,
+  era: 'modern' | 'legacy',
+): RawStdioClient {
   const child = spawn(target.command, [...target.args], {
     stdio: ['pipe', 'pipe', 'ignore'],
     env: { PATH: process.env['PATH'], ...target.env },

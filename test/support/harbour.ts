@@ -1,4 +1,3 @@
-import type { Target } from './clients.ts';
 import { stubTool, textResult, type StubTool } from './stub-upstream.ts';
 import type { StdioTool } from './stdio-upstream.ts';
 
@@ -26,13 +25,19 @@ const bookBerth = {
 };
 
 export const harbourTools: readonly StubTool[] = [
-  stubTool('read_tide_table', { ...tideTable, answer: ({ argumentsText }) => textResult(`tide for ${argumentsText}`) }),
+  stubTool('read_tide_table', {
+    ...tideTable,
+    answer: ({ argumentsText }) => textResult(`tide for ${argumentsText}`),
+  }),
   stubTool('list_ships', {
     description: 'Lists the ships in the harbour.',
     readOnly: true,
     answer: () => textResult('Petrel, Heron'),
   }),
-  stubTool('book_berth', { ...bookBerth, answer: ({ argumentsText }) => textResult(`booked ${argumentsText}`) }),
+  stubTool('book_berth', {
+    ...bookBerth,
+    answer: ({ argumentsText }) => textResult(`booked ${argumentsText}`),
+  }),
   stubTool('read_lost_log', {
     description: 'Reads a log book that was lost at sea.',
     readOnly: true,
@@ -46,17 +51,24 @@ const text = (value: string, more: object = {}): string =>
 export const harbourChild: readonly StdioTool[] = [
   { definition: stubTool('read_tide_table', tideTable).definition, does: { kind: 'echo' } },
   {
-    definition: stubTool('list_ships', { description: 'Lists the ships in the harbour.', readOnly: true }).definition,
+    definition: stubTool('list_ships', { description: 'Lists the ships in the harbour.', readOnly: true })
+      .definition,
     does: { kind: 'raw', raw: text('Petrel, Heron') },
   },
   { definition: stubTool('book_berth', bookBerth).definition, does: { kind: 'echo' } },
   {
-    definition: stubTool('read_lost_log', { description: 'Reads a log book that was lost at sea.', readOnly: true })
-      .definition,
+    definition: stubTool('read_lost_log', {
+      description: 'Reads a log book that was lost at sea.',
+      readOnly: true,
+    }).definition,
     does: { kind: 'raw', raw: text('the log is lost', { isError: true }) },
   },
 ];
 
-export const META_TOOLS = ['call_read_tool', 'call_read_tools', 'call_write_tool', 'describe_tool', 'search_tools'];
-
-export const describeTarget = (target: Target): string => (target.kind === 'http' ? 'HTTP' : 'stdio');
+export const META_TOOLS = [
+  'call_read_tool',
+  'call_read_tools',
+  'call_write_tool',
+  'describe_tool',
+  'search_tools',
+];

@@ -1,5 +1,14 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -62,7 +71,10 @@ export const forwardRecord = (at: Pick<StubUpstream, 'url'>, name = 'upstream'):
 export function stdioRecord(
   name: string,
   child: Pick<StdioUpstream, 'command' | 'args'>,
-  changes: Partial<UpstreamRecord> & { readonly env?: Readonly<Record<string, string>>; readonly cwd?: string } = {},
+  changes: Partial<UpstreamRecord> & {
+    readonly env?: Readonly<Record<string, string>>;
+    readonly cwd?: string;
+  } = {},
 ): UpstreamRecord {
   const { env = {}, cwd, ...record } = changes;
   return {
@@ -97,7 +109,11 @@ export interface RunningProxy {
 }
 
 export interface MetaResult {
-  readonly content: readonly { readonly type: string; readonly text?: string; readonly [key: string]: unknown }[];
+  readonly content: readonly {
+    readonly type: string;
+    readonly text?: string;
+    readonly [key: string]: unknown;
+  }[];
   readonly structuredContent?: Readonly<Record<string, unknown>>;
   readonly isError?: boolean;
   readonly [key: string]: unknown;
@@ -193,7 +209,10 @@ export async function startStdioProgram(
   config: object,
   more: { readonly args?: readonly string[]; readonly env?: Readonly<Record<string, string>> } = {},
 ): Promise<RunningProgram & { readonly client: RawStdioClient }> {
-  const running = await startProgram(['--stdio', ...(more.args ?? [])], { config, ...(more.env && { env: more.env }) });
+  const running = await startProgram(['--stdio', ...(more.args ?? [])], {
+    config,
+    ...(more.env && { env: more.env }),
+  });
   const { stdin, stdout } = running.child;
   if (stdin === null || stdout === null) throw new Error('the program was started without pipes');
   return { ...running, client: rawStdio(stdin, stdout, era) };
@@ -277,7 +296,10 @@ async function build(): Promise<void> {
   try {
     if (existsSync(program) && statSync(program).mtimeMs >= newestSource(join(root, 'src'))) return;
     const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
-    const { stdout } = spawnSync(process.execPath, [tsc, '-p', 'tsconfig.build.json'], { cwd: root, timeout: 60_000 });
+    const { stdout } = spawnSync(process.execPath, [tsc, '-p', 'tsconfig.build.json'], {
+      cwd: root,
+      timeout: 60_000,
+    });
     // The compiler writes its output also where types do not fit; that they do is another check's business.
     if (!existsSync(program)) throw new Error(`The program could not be built:\n${stdout.toString()}`);
     // An incremental rewrite of the same text may keep the old time.

@@ -25,7 +25,7 @@ if (script.grandchild) {
   log({ at: 'grandchild', grandchild: child.pid });
 }
 if (script.ignoreSigterm) process.on('SIGTERM', () => log({ at: 'sigterm' }));
-process.on('SIGUSR2', () => notify('notifications/tools/list_changed'));
+process.on('SIGUSR2', () => void notify('notifications/tools/list_changed'));
 process.stdout.on('error', () => process.exit(0));
 
 // Writes queue up, so that split writes of two messages do not mix.
@@ -45,8 +45,11 @@ const write = (line) => {
 };
 const reply = (id, raw) => write(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${raw}}`);
 const fail = (id, code, message, data) =>
-  write(JSON.stringify({ jsonrpc: '2.0', id, error: { code, message, ...(data !== undefined && { data }) } }));
-const notify = (method, params) => write(JSON.stringify({ jsonrpc: '2.0', method, ...(params && { params }) }));
+  write(
+    JSON.stringify({ jsonrpc: '2.0', id, error: { code, message, ...(data !== undefined && { data }) } }),
+  );
+const notify = (method, params) =>
+  write(JSON.stringify({ jsonrpc: '2.0', method, ...(params && { params }) }));
 
 const answers = new Map();
 const modern = (params) => params?._meta?.['io.modelcontextprotocol/protocolVersion'] !== undefined;
@@ -57,7 +60,10 @@ async function call(message, line) {
   if (!tool) return fail(id, -32602, `Unknown tool: ${params.name}`);
   const does = tool.does ?? { kind: 'echo' };
   const text = (value) =>
-    JSON.stringify({ ...(modern(params) && { resultType: 'complete' }), content: [{ type: 'text', text: value }] });
+    JSON.stringify({
+      ...(modern(params) && { resultType: 'complete' }),
+      content: [{ type: 'text', text: value }],
+    });
   if (does.delayMs) await sleep(does.delayMs);
   switch (does.kind) {
     case 'echo':
@@ -69,7 +75,10 @@ async function call(message, line) {
     case 'environment':
       return reply(id, text(JSON.stringify(process.env)));
     case 'process':
-      return reply(id, text(JSON.stringify({ pid: process.pid, argv: process.argv.slice(3), cwd: process.cwd() })));
+      return reply(
+        id,
+        text(JSON.stringify({ pid: process.pid, argv: process.argv.slice(3), cwd: process.cwd() })),
+      );
     case 'crash':
       process.stderr.write('stdio upstream: crashing as told\n');
       return process.exit(does.exitCode ?? 3);
@@ -77,7 +86,11 @@ async function call(message, line) {
       return undefined;
     case 'progress': {
       for (let step = 1; step <= does.steps; step++) {
-        await notify('notifications/progress', { progressToken: params._meta?.progressToken, progress: step, total: does.steps });
+        await notify('notifications/progress', {
+          progressToken: params._meta?.progressToken,
+          progress: step,
+          total: does.steps,
+        });
       }
       return reply(id, text('done'));
     }
@@ -86,7 +99,9 @@ async function call(message, line) {
       return reply(id, text('announced'));
     case 'ask': {
       const answered = new Promise((resolve) => answers.set('ask', resolve));
-      await write(JSON.stringify({ jsonrpc: '2.0', id: 'ask', method: does.method, params: does.params ?? {} }));
+      await write(
+        JSON.stringify({ jsonrpc: '2.0', id: 'ask', method: does.method, params: does.params ?? {} }),
+      );
       return reply(id, text(await Promise.race([answered, sleep(3_000).then(() => 'no answer')])));
     }
     case 'bytes':
@@ -115,7 +130,8 @@ async function serve(line) {
   const instructions = script.instructions === undefined ? {} : { instructions: script.instructions };
   switch (method) {
     case 'initialize':
-      if (script.era === 'modern') return fail(id, -32022, 'Unsupported protocol version', { supported: ['2026-07-28'] });
+      if (script.era === 'modern')
+        return fail(id, -32022, 'Unsupported protocol version', { supported: ['2026-07-28'] });
       return reply(
         id,
         JSON.stringify({

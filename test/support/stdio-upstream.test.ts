@@ -9,7 +9,10 @@ const script: StdioScript = {
   tools: [
     { definition: { name: 'repeat', inputSchema: { type: 'object' } } },
     { definition: { name: 'environment', inputSchema: { type: 'object' } }, does: { kind: 'environment' } },
-    { definition: { name: 'exact', inputSchema: { type: 'object' } }, does: { kind: 'raw', raw: '{"content":[],"n":1e400}' } },
+    {
+      definition: { name: 'exact', inputSchema: { type: 'object' } },
+      does: { kind: 'raw', raw: '{"content":[],"n":1e400}' },
+    },
     { definition: { name: 'crash', inputSchema: { type: 'object' } }, does: { kind: 'crash' } },
   ],
 };
@@ -36,7 +39,9 @@ describe('the stdio upstream', () => {
     const raw = spawnRawStdio({ kind: 'stdio', ...child }, 'legacy');
     await raw.initialize();
     expect(raw.lines.some((line) => line.startsWith('npm warn'))).toBe(true);
-    expect(await raw.call('exact', '{"a":12345678901234567890}')).toContain('"result":{"content":[],"n":1e400}');
+    expect(await raw.call('exact', '{"a":12345678901234567890}')).toContain(
+      '"result":{"content":[],"n":1e400}',
+    );
     expect(child.callsOf('exact')[0]).toContain('"arguments":{"a":12345678901234567890}');
     expect(await raw.request('tools/list')).toContain('"nextCursor":"3"');
     child.change({ tools: [] });

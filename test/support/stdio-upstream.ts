@@ -92,7 +92,9 @@ export function scriptStdio(script: StdioScript): StdioUpstream {
           .map((line) => JSON.parse(line) as StdioLogEntry)
       : [];
   const pids = (): number[] =>
-    log().flatMap((entry) => (entry.at === 'start' ? [entry.pid] : entry.grandchild === undefined ? [] : [entry.grandchild]));
+    log().flatMap((entry) =>
+      entry.at === 'start' ? [entry.pid] : entry.grandchild === undefined ? [] : [entry.grandchild],
+    );
   const linesOf = (method: string): string[] =>
     log().flatMap(({ line }) => (line !== undefined && methodOf(line) === method ? [line] : []));
 
@@ -108,7 +110,9 @@ export function scriptStdio(script: StdioScript): StdioUpstream {
     pids,
     linesOf,
     callsOf: (tool) =>
-      linesOf('tools/call').filter((line) => (JSON.parse(line) as { params: { name: unknown } }).params.name === tool),
+      linesOf('tools/call').filter(
+        (line) => (JSON.parse(line) as { params: { name: unknown } }).params.name === tool,
+      ),
     change(changes) {
       current = { ...current, ...changes };
       write();

@@ -3,7 +3,8 @@ import { CLIENTS, rawHttp, textOf } from './clients.ts';
 import { rawResult, result, rpcError, startStub, stubTool, textResult } from './stub-upstream.ts';
 import { until } from './wait.ts';
 
-const BIG = '{"content":[{"type":"text","text":"ąžuolas 🌊"}],"depth":12345678901234567890,"resultType":"complete"}';
+const BIG =
+  '{"content":[{"type":"text","text":"ąžuolas 🌊"}],"depth":12345678901234567890,"resultType":"complete"}';
 
 const harbour = [
   stubTool('tide_table', { properties: { port: { type: 'string' } }, required: ['port'], readOnly: true }),
@@ -15,11 +16,25 @@ describe('the stub upstream', () => {
   for (const client of CLIENTS) {
     for (const reply of ['json', 'sse'] as const) {
       it(`serves the ${client.label} client with ${reply} replies, and finds nothing to object to`, async () => {
-        const stub = await startStub({ era: 'both', reply, oddSse: reply === 'sse', tools: harbour, instructions: 'Ahoy.' });
-        const connected = await client.connect({ kind: 'http', url: stub.url, headers: { authorization: 'Bearer mate' } });
+        const stub = await startStub({
+          era: 'both',
+          reply,
+          oddSse: reply === 'sse',
+          tools: harbour,
+          instructions: 'Ahoy.',
+        });
+        const connected = await client.connect({
+          kind: 'http',
+          url: stub.url,
+          headers: { authorization: 'Bearer mate' },
+        });
         expect(connected.instructions()).toBe('Ahoy.');
         expect(connected.protocolVersion()).toBe(client.era === 'modern' ? '2026-07-28' : '2025-11-25');
-        expect((await connected.listTools()).map((tool) => tool.name)).toEqual(['tide_table', 'sound_horn', 'deep_water']);
+        expect((await connected.listTools()).map((tool) => tool.name)).toEqual([
+          'tide_table',
+          'sound_horn',
+          'deep_water',
+        ]);
         expect(textOf(await connected.callTool('sound_horn', {}))).toBe('hooo');
         expect(stub.callsOf('sound_horn')).toHaveLength(1);
         expect(stub.requests.every((request) => request.authorization === 'Bearer mate')).toBe(true);
@@ -33,7 +48,11 @@ describe('the stub upstream', () => {
     const stub = await startStub({ era: 'legacy', session: true, tools: harbour });
     const raw = rawHttp(stub.url, { era: 'legacy' });
     expect((await raw.request('tools/list')).status).toBe(400);
-    const opened = await raw.request('initialize', { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: {} });
+    const opened = await raw.request('initialize', {
+      protocolVersion: '2025-11-25',
+      capabilities: {},
+      clientInfo: {},
+    });
     const session = { 'mcp-session-id': opened.headers['mcp-session-id'] ?? '' };
     expect((await raw.request('tools/list', {}, { headers: session })).result).toContain('tide_table');
     stub.dropSessions();
@@ -55,7 +74,9 @@ describe('the stub upstream', () => {
     const raw = rawHttp(stub.url, { era: 'modern' });
     const wrong = await raw.call('sound_horn', '{}', { headers: { 'mcp-name': 'tide_table' } });
     expect([wrong.status, wrong.error?.code]).toEqual([400, -32020]);
-    expect((await raw.call('sound_horn', '{}', { headers: { accept: 'application/json' } })).status).toBe(406);
+    expect((await raw.call('sound_horn', '{}', { headers: { accept: 'application/json' } })).status).toBe(
+      406,
+    );
     expect(stub.violations).toHaveLength(2);
     expect((await raw.request('resources/list')).status).toBe(404);
   });
@@ -76,7 +97,10 @@ describe('the stub upstream', () => {
     expect(second.result).toContain('pier_3');
     const mate = rawHttp(stub.url, { era: 'modern', headers: { authorization: 'Bearer mate' } });
     expect((await mate.request('tools/list')).result).toContain('tide_table');
-    const refused = await rawHttp(stub.url, { era: 'modern', headers: { authorization: 'Bearer stowaway' } }).request('tools/list');
+    const refused = await rawHttp(stub.url, {
+      era: 'modern',
+      headers: { authorization: 'Bearer stowaway' },
+    }).request('tools/list');
     expect([refused.status, refused.headers['www-authenticate']]).toEqual([401, 'Bearer realm="quay"']);
   });
 
@@ -88,15 +112,24 @@ describe('the stub upstream', () => {
         stubTool('fail', { answer: () => rpcError(-32050, 'no tugs', { left: 0 }) }),
         stubTool('steps', {
           answer: () =>
-            result({ content: [] }, { notifications: [{ method: 'notifications/progress', params: { progress: 1 } }] }),
+            result(
+              { content: [] },
+              { notifications: [{ method: 'notifications/progress', params: { progress: 1 } }] },
+            ),
         }),
       ],
     });
     const raw = rawHttp(stub.url, { era: 'modern' });
     await expect(raw.call('reset', '{}')).rejects.toThrow();
-    expect((await raw.call('fail', '{}')).error).toEqual({ code: -32050, message: 'no tugs', data: { left: 0 } });
+    expect((await raw.call('fail', '{}')).error).toEqual({
+      code: -32050,
+      message: 'no tugs',
+      data: { left: 0 },
+    });
     const steps = await raw.call('steps', '{}', { progressToken: 'p' });
-    expect(JSON.parse(steps.messages[0] ?? '')).toMatchObject({ params: { progressToken: 'p', progress: 1 } });
+    expect(JSON.parse(steps.messages[0] ?? '')).toMatchObject({
+      params: { progressToken: 'p', progress: 1 },
+    });
     const leaving = new AbortController();
     const hanging = raw.call('hang', '{}', { signal: leaving.signal });
     const request = await stub.arrived('hang');
@@ -149,7 +182,9 @@ describe('the stub upstream', () => {
     ]);
     await until('both streams are open', () => stub.openStreams() === 2);
     stub.sendListChanged();
-    await until('both were told', () => Object.values(seen).every((text) => text.includes('tools/list_changed')));
+    await until('both were told', () =>
+      Object.values(seen).every((text) => text.includes('tools/list_changed')),
+    );
     expect(seen.modern).toContain('"io.modelcontextprotocol/subscriptionId":7');
     listening.abort();
     await followed;

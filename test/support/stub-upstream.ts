@@ -108,7 +108,10 @@ export type StubReply =
       /** Puts `resultType` into the result for a modern client; otherwise the text goes out as it is. */
       readonly isStamped?: boolean;
       /** Sent before the result, on an SSE stream. `progressToken` is filled in. */
-      readonly notifications?: readonly { readonly method: string; readonly params: Record<string, unknown> }[];
+      readonly notifications?: readonly {
+        readonly method: string;
+        readonly params: Record<string, unknown>;
+      }[];
       /** Requests sent to the client before the result; the result waits for their answers (legacy only). */
       readonly asks?: readonly { readonly method: string; readonly params: Record<string, unknown> }[];
       readonly delayMs?: number;
@@ -121,10 +124,17 @@ export type StubReply =
   /** Cuts the connection, after the start of a reply when `partial` is given. */
   | { readonly kind: 'reset'; readonly partial?: string };
 
-export const rawResult = (raw: string, more: { delayMs?: number } = {}): StubReply => ({ kind: 'result', raw, ...more });
+export const rawResult = (raw: string, more: { delayMs?: number } = {}): StubReply => ({
+  kind: 'result',
+  raw,
+  ...more,
+});
 
 /** A result as a well-behaved server of either generation gives it. */
-export const result = (value: object, more: Omit<Extract<StubReply, { kind: 'result' }>, 'kind' | 'raw'> = {}): StubReply => ({
+export const result = (
+  value: object,
+  more: Omit<Extract<StubReply, { kind: 'result' }>, 'kind' | 'raw'> = {},
+): StubReply => ({
   kind: 'result',
   raw: JSON.stringify(value),
   isStamped: true,
@@ -219,7 +229,9 @@ class Stub implements StubUpstream {
   }
 
   callsOf(tool: string): StubRequest[] {
-    return this.requests.filter((request) => request.method === 'tools/call' && request.params['name'] === tool);
+    return this.requests.filter(
+      (request) => request.method === 'tools/call' && request.params['name'] === tool,
+    );
   }
 
   requestsOf(method: string): StubRequest[] {
@@ -236,7 +248,8 @@ class Stub implements StubUpstream {
 
   sendListChanged(times = 1): void {
     for (const { response, subscriptionId } of this.#streams) {
-      const params = subscriptionId === undefined ? undefined : { _meta: { [`${META}subscriptionId`]: subscriptionId } };
+      const params =
+        subscriptionId === undefined ? undefined : { _meta: { [`${META}subscriptionId`]: subscriptionId } };
       const message = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/tools/list_changed', params });
       for (let sent = 0; sent < times; sent++) response.write(`event: message\ndata: ${message}\n\n`);
     }
@@ -285,7 +298,9 @@ class Stub implements StubUpstream {
     const request: StubRequest = {
       httpMethod: incoming.method ?? '',
       path: incoming.url ?? '',
-      headers: Object.fromEntries(Object.entries(incoming.headers).map(([name, value]) => [name, String(value)])),
+      headers: Object.fromEntries(
+        Object.entries(incoming.headers).map(([name, value]) => [name, String(value)]),
+      ),
       headerNames: incoming.rawHeaders.filter((_, index) => index % 2 === 0),
       authorization: incoming.headers.authorization,
       body,
@@ -314,7 +329,14 @@ class Stub implements StubUpstream {
     }
     const accept = request.headers['accept'] ?? '';
     if (!accept.includes('application/json') || !accept.includes('text/event-stream')) {
-      return this.#refuse(request, message, response, 406, -32600, `Accept must list both types, not '${accept}'`);
+      return this.#refuse(
+        request,
+        message,
+        response,
+        406,
+        -32600,
+        `Accept must list both types, not '${accept}'`,
+      );
     }
     const breach = request.era === 'modern' ? modernBreach(request, message) : this.#legacyBreach(request);
     if (breach !== undefined) return this.#refuse(request, message, response, ...breach);
@@ -342,11 +364,17 @@ class Stub implements StubUpstream {
     if (reply !== undefined) await this.#send(reply, request, message, response);
   }
 
-  async #replyTo(request: StubRequest, message: JsonRpc, response: ServerResponse): Promise<StubReply | undefined> {
+  async #replyTo(
+    request: StubRequest,
+    message: JsonRpc,
+    response: ServerResponse,
+  ): Promise<StubReply | undefined> {
     const { script } = this;
     const isModern = request.era === 'modern';
     const instructions =
-      typeof script.instructions === 'function' ? script.instructions(request.authorization) : script.instructions;
+      typeof script.instructions === 'function'
+        ? script.instructions(request.authorization)
+        : script.instructions;
     const serverInfo = { name: script.serverName, version: '1.0.0' };
     const capabilities = { tools: { listChanged: script.listChanged } };
     const modernCacheable = { resultType: 'complete', ttlMs: script.ttlMs, cacheScope: 'private' };
@@ -410,7 +438,9 @@ class Stub implements StubUpstream {
     const own = from + pageSize < tools.length ? `page-${page + 1}` : undefined;
     const nextCursor = cursorAfter === undefined ? own : cursorAfter(page, cursor);
     const definitions = tools.slice(from, from + pageSize).map((tool) => tool.definition);
-    return rawResult(JSON.stringify({ tools: definitions, ...(nextCursor !== undefined && { nextCursor }), ...more }));
+    return rawResult(
+      JSON.stringify({ tools: definitions, ...(nextCursor !== undefined && { nextCursor }), ...more }),
+    );
   }
 
   #call(request: StubRequest): StubReply | Promise<StubReply> {
@@ -426,7 +456,9 @@ class Stub implements StubUpstream {
       params: request.params,
       request,
     };
-    return tool.answer?.(call) ?? textResult(`${call.tool} was called with ${call.argumentsText ?? 'nothing'}`);
+    return (
+      tool.answer?.(call) ?? textResult(`${call.tool} was called with ${call.argumentsText ?? 'nothing'}`)
+    );
   }
 
   #legacyBreach(request: StubRequest): Breach | undefined {
@@ -447,7 +479,9 @@ class Stub implements StubUpstream {
   #openLegacyStream(request: StubRequest, response: ServerResponse): void {
     const id = request.headers['mcp-session-id'];
     const isWelcome =
-      this.script.era !== 'modern' && this.script.listChanged && (!this.script.session || this.#sessions.has(id ?? ''));
+      this.script.era !== 'modern' &&
+      this.script.listChanged &&
+      (!this.script.session || this.#sessions.has(id ?? ''));
     if (!isWelcome) {
       response.writeHead(405).end();
       return;
@@ -505,7 +539,10 @@ class Stub implements StubUpstream {
         return;
       case 'reset':
         if (reply.partial !== undefined) {
-          response.writeHead(200, { 'Content-Type': 'application/json', 'Content-Length': reply.partial.length + 1_000 });
+          response.writeHead(200, {
+            'Content-Type': 'application/json',
+            'Content-Length': reply.partial.length + 1_000,
+          });
           response.write(reply.partial);
           await sleep(20);
         }
@@ -543,7 +580,10 @@ class Stub implements StubUpstream {
     }
   }
 
-  async #ask(response: ServerResponse, ask: { method: string; params: Record<string, unknown> }): Promise<void> {
+  async #ask(
+    response: ServerResponse,
+    ask: { method: string; params: Record<string, unknown> },
+  ): Promise<void> {
     const id = `ask-${++this.#asks}`;
     const answered = new Promise<void>((resolve) => this.#asked.set(id, resolve));
     this.#writeEvent(response, JSON.stringify({ jsonrpc: '2.0', id, ...ask }));
@@ -557,9 +597,12 @@ class Stub implements StubUpstream {
       return;
     }
     const halves = message.replace('{"jsonrpc":"2.0",', '{"jsonrpc":"2.0",\r\ndata:');
-    const bytes = Buffer.from(`: still here\r\n\r\nevent: other\r\ndata: not JSON\r\n\r\nid: 7\r\nretry: 10\r\ndata: ${halves}\r\n\r\n`);
+    const bytes = Buffer.from(
+      `: still here\r\n\r\nevent: other\r\ndata: not JSON\r\n\r\nid: 7\r\nretry: 10\r\ndata: ${halves}\r\n\r\n`,
+    );
     // Three bytes at a time splits every character longer than one byte somewhere.
-    if (bytes.length < 3_000) for (let at = 0; at < bytes.length; at += 3) response.write(bytes.subarray(at, at + 3));
+    if (bytes.length < 3_000)
+      for (let at = 0; at < bytes.length; at += 3) response.write(bytes.subarray(at, at + 3));
     else response.write(bytes);
   }
 }
@@ -569,10 +612,14 @@ type Breach = readonly [status: number, code: number, text: string, quiet?: 'qui
 
 const http = (status: number): StubHttpReply => ({ kind: 'http', status });
 
-function notified(notification: { method: string; params: Record<string, unknown> }, request: StubRequest): string {
+function notified(
+  notification: { method: string; params: Record<string, unknown> },
+  request: StubRequest,
+): string {
   const { method, params } = notification;
   const token = rawMember(request.body, 'params', '_meta', 'progressToken');
-  const withToken = method === 'notifications/progress' && token !== undefined && params['progressToken'] === undefined;
+  const withToken =
+    method === 'notifications/progress' && token !== undefined && params['progressToken'] === undefined;
   const filled = withToken ? { progressToken: JSON.parse(token) as unknown, ...params } : params;
   return JSON.stringify({ jsonrpc: '2.0', method, params: filled });
 }
@@ -586,11 +633,14 @@ function modernBreach(request: StubRequest, message: JsonRpc): Breach | undefine
   const version = meta[`${META}protocolVersion`];
   if (message['id'] !== undefined) {
     if (version === undefined) return [400, -32602, `no ${META}protocolVersion in _meta`];
-    if (!isObject(meta[`${META}clientCapabilities`])) return [400, -32602, `no ${META}clientCapabilities in _meta`];
-    if (version !== MODERN) return [400, -32022, `version ${String(version)} is not spoken here`];
-    if (headers['mcp-protocol-version'] !== version) return [400, -32020, 'MCP-Protocol-Version does not match _meta'];
+    if (!isObject(meta[`${META}clientCapabilities`]))
+      return [400, -32602, `no ${META}clientCapabilities in _meta`];
+    if (version !== MODERN) return [400, -32022, `version ${JSON.stringify(version)} is not spoken here`];
+    if (headers['mcp-protocol-version'] !== version)
+      return [400, -32020, 'MCP-Protocol-Version does not match _meta'];
   }
-  if (headers['mcp-method'] !== method) return [400, -32020, `Mcp-Method is '${headers['mcp-method']}', not '${method}'`];
+  if (headers['mcp-method'] !== method)
+    return [400, -32020, `Mcp-Method is '${headers['mcp-method']}', not '${method}'`];
   if (method === 'tools/call' && decoded(headers['mcp-name']) !== params['name']) {
     return [400, -32020, `Mcp-Name is '${headers['mcp-name']}', not '${String(params['name'])}'`];
   }

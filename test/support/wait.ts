@@ -17,7 +17,8 @@ export async function until<T>(
     const answer = await within(what, Promise.resolve(ask()), deadlineMs);
     if (answer) return answer as NonNullable<Exclude<T, false>>;
     last = answer;
-    if (Date.now() > end) throw new Error(`Gave up after ${deadlineMs} ms waiting until ${what} (last: ${String(last)})`);
+    if (Date.now() > end)
+      throw new Error(`Gave up after ${deadlineMs} ms waiting until ${what} (last: ${String(last)})`);
     await sleep(20);
   }
 }
