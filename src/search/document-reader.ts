@@ -42,7 +42,7 @@ export class DocumentReader {
     this.#words.length = 0;
     this.#scripts.length = 0;
     this.#numbers.length = 0;
-    this.#table.trim();
+    if (this.#table.isFull) this.#table.clear();
 
     const ends = FIELDS.map((field) => {
       for (const piece of text[field]) scanWords(piece, this.#take);
@@ -57,6 +57,11 @@ export class DocumentReader {
       this.lengths[field] = Math.min(length, LONGEST_LENGTH);
       from = ends[field]!;
     }
+  }
+
+  /** Forgets what only speeds up a run of documents; a catalog is read at once and then seldom. */
+  rest(): void {
+    this.#table.clear();
   }
 
   /** A term's counts in the document that was read, four bits a field. */

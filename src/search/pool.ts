@@ -34,7 +34,6 @@ export class Pool implements DocumentPool {
   upstreams: string[] = [];
 
   #reader = new DocumentReader(this.vocabulary);
-  #digests: string[] = [];
   /** How many open views have the document. A document nobody has stays until compaction: refreshes bring it back. */
   #references: number[] = [];
   #numbers = new Map<string, Map<string, number>>();
@@ -59,6 +58,7 @@ export class Pool implements DocumentPool {
 
   openView(tools: readonly IndexedTool[], weighing = this.#weighing): View {
     const documents = tools.map((tool) => this.#acquire(tool));
+    this.#reader.rest();
     const view = new View(this, documents, tools, weighing);
     this.#views.add(view);
     return view;
@@ -93,7 +93,6 @@ export class Pool implements DocumentPool {
     const number = this.names.length;
     this.names.push(tool.name);
     this.upstreams.push(tool.upstream);
-    this.#digests.push(tool.digest);
     this.#references.push(0);
     if (number === this.languages.length) {
       const room = Math.ceil(number * 1.5);
@@ -121,21 +120,22 @@ export class Pool implements DocumentPool {
     const lengths = new Uint16Array(Math.max(64, next) * FIELD_COUNT);
     const languages = new Uint8Array(Math.max(64, next));
     renumbered.forEach((to, from) => {
-      if (to < 0) {
-        const numbers = this.#numbers.get(this.upstreams[from]!);
-        numbers?.delete(this.#digests[from]!);
-        if (numbers?.size === 0) this.#numbers.delete(this.upstreams[from]!);
-        return;
-      }
-      this.#numbers.get(this.upstreams[from]!)?.set(this.#digests[from]!, to);
+      if (to < 0) return;
       languages[to] = this.languages[from]!;
       lengths.set(this.lengths.subarray(from * FIELD_COUNT, (from + 1) * FIELD_COUNT), to * FIELD_COUNT);
     });
+    for (const [upstream, numbers] of this.#numbers) {
+      for (const [digest, from] of numbers) {
+        const to = renumbered[from]!;
+        if (to < 0) numbers.delete(digest);
+        else numbers.set(digest, to);
+      }
+      if (numbers.size === 0) this.#numbers.delete(upstream);
+    }
     this.lengths = lengths;
     this.languages = languages;
     this.names = this.names.filter(isKept);
     this.upstreams = this.upstreams.filter(isKept);
-    this.#digests = this.#digests.filter(isKept);
     this.#references = this.#references.filter(isKept);
     this.#dead = 0;
     for (const view of this.#views) view.renumber(renumbered);

@@ -19,7 +19,7 @@ export class WordTable {
     this.#vocabulary = vocabulary;
   }
 
-  /** The number under which the word is kept until `trim`. */
+  /** The number under which the word is kept until `clear`. */
   numberOf(word: string): number {
     const known = this.#numbers.get(word);
     if (known !== undefined) return known;
@@ -41,9 +41,11 @@ export class WordTable {
     return (this.#terms[number] = this.#vocabulary.add(termOf(word, 'latin', 'english')));
   }
 
-  /** Between documents: starts over when the table has grown too large. */
-  trim(): void {
-    if (this.#terms.length < MOST_WORDS) return;
+  get isFull(): boolean {
+    return this.#terms.length >= MOST_WORDS;
+  }
+
+  clear(): void {
     this.#numbers.clear();
     this.#terms.length = 0;
     this.#users.length = 0;
