@@ -18,6 +18,8 @@ export interface View {
   readonly catalog: Catalog;
   /** Answers questions over `catalog.tools`, by position in it. */
   readonly index: ToolIndex;
+  /** The tools that answer a question best, in order: matches, and neighbours of theirs where those are few. */
+  search(query: string, limit: number): readonly CatalogTool[];
   readonly unavailable: readonly Unavailable[];
   /** Each upstream's own instructions, unchanged, in the order they were configured. */
   readonly instructions: readonly { readonly upstream: string; readonly text: string }[];

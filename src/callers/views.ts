@@ -8,6 +8,8 @@ import { buildCatalog } from '../catalog/catalog.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { matchesPattern } from '../catalog/pattern.ts';
 import type { Roster, RosterEntry } from '../roster/roster.ts';
+import { withNeighbours } from '../search/neighbours.ts';
+import type { Described } from '../search/neighbours.ts';
 import type { DocumentPool, ToolIndex } from '../search/tool-index.ts';
 import { listTools } from '../upstream/list-tools.ts';
 import type { Listing } from '../upstream/list-tools.ts';
@@ -45,6 +47,8 @@ interface Composed {
   readonly listings: readonly (Listing | undefined)[];
   readonly catalog: Catalog;
   readonly index: ToolIndex;
+  /** The catalog's tools, by position. */
+  readonly described: readonly Described[];
 }
 
 /**
@@ -198,10 +202,15 @@ export class Views {
         if (listings.some((listing) => listing !== undefined)) this.#composed.set(key, composed);
       }
     }
+    const { catalog, index, described } = composed;
     const byName = new Map(asked.map((one) => [one.entry.record.name, one]));
     return {
-      catalog: composed.catalog,
-      index: composed.index,
+      catalog,
+      index,
+      search: (query, limit) =>
+        withNeighbours(index, described, index.search(query, { limit }).matches, limit).flatMap(
+          ({ position }) => catalog.tools[position] ?? [],
+        ),
       unavailable: asked.flatMap((one) => unavailableOf(one)),
       instructions: instructionsOf(asked),
       dropped: asked.flatMap(({ entry }, n) =>
@@ -236,7 +245,7 @@ export class Views {
         digest: tool.digest,
       })),
     );
-    return { listings, catalog, index };
+    return { listings, catalog, index, described: catalog.tools.map(({ tool }) => tool) };
   }
 
   /** A pattern that protects nothing is a mistake somebody should hear of, once, when every upstream has listed. */

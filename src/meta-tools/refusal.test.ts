@@ -25,6 +25,7 @@ function viewOf(unavailable: readonly Unavailable[] = []): View {
       reservedNames: RESERVED_NAMES,
     }),
     index: createDocumentPool().openView([]),
+    search: () => [],
     unavailable,
     instructions: [],
     dropped: [],

@@ -19,9 +19,7 @@ export function searchTools(view: View, input: SearchInput, schemaCount: number)
   const withSchemas = input.schemas === false ? 0 : schemaCount;
   const sent = new Set<string>();
   const found = (query: string): JsonObject[] =>
-    view.index.search(query, { limit }).matches.map(({ position }, rank) => {
-      const tool = view.catalog.tools[position];
-      if (tool === undefined) throw new Error('the index answers in positions of its view');
+    view.search(query, limit).map((tool, rank) => {
       const isWithSchema = rank < withSchemas && !sent.has(tool.exposedName);
       if (isWithSchema) sent.add(tool.exposedName);
       return matchOf(tool, isWithSchema);
