@@ -6,8 +6,9 @@ import type { Config } from './config/config.ts';
 import type { Answer } from './meta-tools/answer.ts';
 import { instructionsText } from './meta-tools/instructions.ts';
 import type { MetaTools } from './meta-tools/meta-tools.ts';
-import type { Roster } from './roster/roster.ts';
-import type { DocumentPool } from './search/tool-index.ts';
+import type { UpstreamRecord } from './roster/record.ts';
+import type { Roster, RosterChange } from './roster/roster.ts';
+import type { DocumentPool, ExplainedMatch, Explanation } from './search/tool-index.ts';
 import type { HttpApp } from './server/http-app.ts';
 import type { Listening } from './server/listen.ts';
 
@@ -23,6 +24,13 @@ export interface ListedTool {
 export interface UnavailableUpstream {
   readonly name: string;
   readonly reason: string;
+}
+
+/** Why the tools of an answer stand where they stand. */
+export interface ExplainedSearch extends Omit<Explanation, 'matches'> {
+  readonly tools: readonly (Omit<ExplainedMatch, 'position'> & { readonly name: string })[];
+  readonly total: number;
+  readonly unavailable: readonly UnavailableUpstream[];
 }
 
 /** What commands use: the one caller of a local run. */
@@ -42,6 +50,8 @@ export interface LocalCaller {
       readonly reason: string;
     }[];
   }>;
+  /** The answer to a query with its reasons, for people. */
+  explain(query: string, limit: number): Promise<ExplainedSearch>;
   /** Calls one of the meta-tools exactly as a client would; gives the MCP `CallToolResult` as JSON text. */
   callMetaTool(name: string, args: Readonly<Record<string, unknown>>, signal?: AbortSignal): Promise<string>;
 }
@@ -55,6 +65,11 @@ export interface Proxy {
   /** Serves MCP on stdin and stdout; resolves when the client has gone. */
   serveStdio(): Promise<void>;
   readonly local: LocalCaller;
+  /**
+   * Takes another set of upstreams while running: unchanged ones stay connected, changed and removed ones end when
+   * their running calls have. Our own tools and everything else of the configuration stay as they were at start.
+   */
+  reload(upstreams: readonly UpstreamRecord[]): Promise<RosterChange>;
   /** Stops listening, lets running requests finish (`limits.drainMs` at the longest), ends every child. */
   close(): Promise<void>;
 }
@@ -207,12 +222,31 @@ export async function createProxy(config: Config, options: ProxyOptions = {}): P
           dropped,
         };
       },
+      async explain(query, limit) {
+        const { catalog, index, unavailable } = await (await rooms.get()).views.view({});
+        const { matches, ...question } = index.explain(query, { limit });
+        return {
+          ...question,
+          tools: matches.map(({ position, ...reasons }) => ({
+            name: catalog.tools[position]?.exposedName ?? '',
+            ...reasons,
+          })),
+          total: catalog.tools.length,
+          unavailable: unavailable.map(({ name, reason }) => ({ name, reason })),
+        };
+      },
       async callMetaTool(name, args, signal = new AbortController().signal) {
         const { metaTools } = await rooms.get();
         const answer = metaTools.call(name, JSON.stringify(args), { caller: {}, signal });
         if (answer === undefined) throw new Error(`there is no meta-tool ${name}`);
         return localResult(await answer);
       },
+    },
+    async reload(upstreams) {
+      const { roster, views } = await rooms.get();
+      const change = roster.update(upstreams);
+      views.forget([...change.changed, ...change.removed]);
+      return change;
     },
     async close() {
       await listening?.close(limits.drainMs);

@@ -44,6 +44,7 @@ const MAY_USE: Readonly<Record<string, readonly string[]>> = {
   search: ['snowball-stemmers', '@orama/stemmers'],
   net: ['node:', 'undici'],
   upstream: ['node:', '@modelcontextprotocol/client', 'eventsource-parser'],
+  roster: ['node:'],
   callers: ['node:', 'lru-cache'],
   'meta-tools': ['node:', 'ajv', 'lru-cache'],
   observe: ['node:'],

@@ -36,6 +36,8 @@ interface Entry {
   /** For own listings: how to take it again when the upstream says it changed, or after a failure. */
   again: (() => void) | undefined;
   isChanged: boolean;
+  /** Forgotten while a listing was under way, which must not bring it back. */
+  isDropped: boolean;
   timer: NodeJS.Timeout | undefined;
 }
 
@@ -89,7 +91,13 @@ export class Listings {
     const entry = this.#entries.get(key);
     if (entry === undefined) return;
     clearTimeout(entry.timer);
+    entry.isDropped = true;
     this.#entries.delete(key);
+  }
+
+  /** An upstream is not what it was: whatever it listed, for whomever, is forgotten. */
+  forget(upstream: string): void {
+    for (const [key, entry] of this.#entries) if (entry.upstream === upstream) this.drop(key);
   }
 
   /** An upstream says its tools changed: its own listing is taken again, once for many notices in a row. */
@@ -121,15 +129,15 @@ export class Listings {
         running: undefined,
         again: undefined,
         isChanged: false,
+        isDropped: false,
         timer: undefined,
       };
     }
     this.#entries.delete(request.key);
     this.#entries.set(request.key, entry);
-    for (const [key, oldest] of this.#entries) {
+    for (const key of this.#entries.keys()) {
       if (this.#entries.size <= this.#limits.maxListings) break;
-      clearTimeout(oldest.timer);
-      this.#entries.delete(key);
+      this.drop(key);
     }
     return entry;
   }
@@ -203,7 +211,7 @@ export class Listings {
   }
 
   #schedule(entry: Entry, ms: number): void {
-    if (this.#isClosed) return;
+    if (this.#isClosed || entry.isDropped) return;
     clearTimeout(entry.timer);
     entry.timer = setTimeout(() => entry.again?.(), ms);
     entry.timer.unref();

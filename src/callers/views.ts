@@ -132,6 +132,12 @@ export class Views {
     if (entry.record.auth === 'forward') this.#parts.listings.drop(this.#keyOf(entry, caller).key);
   }
 
+  /** These upstreams are not what they were; what they listed is taken again when it is next wanted. */
+  forget(upstreams: readonly string[]): void {
+    for (const upstream of upstreams) this.#parts.listings.forget(upstream);
+    this.warm();
+  }
+
   close(): void {
     this.#parts.listings.close();
     this.#composed.clear();
