@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { CLIENTS, textOf, type Target, type TestClient } from '../support/clients.ts';
+import { CLIENTS, textOf, type CallResult, type Target, type TestClient } from '../support/clients.ts';
 import { HARBOUR_INSTRUCTIONS, harbourChild, harbourTools, META_TOOLS } from '../support/harbour.ts';
 import { httpRecord, programTarget, startProxy, stdioRecord } from '../support/proxy.ts';
 import { scriptStdio, type StdioScript } from '../support/stdio-upstream.ts';
@@ -251,6 +251,40 @@ describe('every upstream is found and called', () => {
     await running.call('call_read_tool', { name: 'read_tide_table', arguments: { port: 'Nida' } });
     expect(stub.callsOf('read_tide_table')[0]?.headers['mcp-param-port']).toBe('Nida');
   });
+});
+
+describe('clients that check what tools promise', () => {
+  for (const client of CLIENTS) {
+    it(`take every kind of answer of ours (${client.label})`, async () => {
+      const good = await startStub({ tools: harbourTools });
+      const down = await startStub({ intercept: () => ({ kind: 'http', status: 503 }) });
+      const running = await startProxy({
+        upstreams: [httpRecord('harbour', good), httpRecord('down', down)],
+      });
+      await running.settled();
+      const connected = await client.connect(running.target);
+      // From here on the libraries check structured content against the output schemas listed.
+      await connected.listTools();
+      const call = (name: string, args: Record<string, unknown>): Promise<CallResult> =>
+        connected.callTool(name, args);
+      expect((await call('search_tools', { query: 'ships' })).structuredContent).toMatchObject({
+        total: 4,
+        unavailable: [{ name: 'down' }],
+      });
+      expect((await call('search_tools', { queries: ['ships', 'tide'] })).structuredContent).toMatchObject({
+        results: [{ query: 'ships' }, { query: 'tide' }],
+      });
+      expect((await call('search_tools', { query: '???' })).isError ?? false).toBe(false);
+      expect((await call('search_tools', {})).isError).toBe(true);
+      expect((await call('describe_tool', { names: ['nothing_like_it'] })).structuredContent).toMatchObject({
+        tools: [],
+        unknown: ['nothing_like_it'],
+      });
+      expect((await call('describe_tool', { names: [] })).isError).toBe(true);
+      expect((await call('call_read_tool', { name: 'nothing' })).isError).toBe(true);
+      expect((await call('call_read_tool', {})).isError).toBe(true);
+    });
+  }
 });
 
 describe('several upstreams', () => {
