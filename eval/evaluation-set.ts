@@ -4,20 +4,13 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { JsonObject } from '../src/catalog/tool.ts';
 import type { IndexedTool } from '../src/search/index.ts';
+import { readQuestionsFile, type Question } from '../src/search/questions-file.ts';
 
 /** The project's folder, from the sources as from what is built of them in `dist-eval`. */
 export const PROJECT = projectFolder();
 
 /** Our own questions about invented tools. */
 export const OWN_SET = join(PROJECT, 'eval/set');
-
-export interface Question {
-  readonly id: string;
-  readonly text: string;
-  readonly language: string;
-  /** Names of the right tools. */
-  readonly relevant: readonly string[];
-}
 
 export interface EvaluationSet {
   readonly tools: readonly IndexedTool[];
@@ -36,31 +29,17 @@ interface ToolLine {
   readonly inputSchema?: JsonObject;
 }
 
-interface QuestionLine {
-  readonly id: string;
-  readonly query: string;
-  readonly lang?: string;
-  readonly relevant: readonly string[];
-}
-
 /**
  * Reads `tools.jsonl` and `queries.jsonl` of a folder. All tools are those of one upstream called `bench`,
  * as the program sees a catalog that a gateway has put together.
  */
 export function readSet(folder: string): EvaluationSet {
-  const tools = readLines(join(folder, 'tools.jsonl')).map((line) => indexedTool(line as ToolLine));
-  const questions = (readLines(join(folder, 'queries.jsonl')) as readonly QuestionLine[]).map((line) => ({
-    id: line.id,
-    text: line.query,
-    language: line.lang ?? 'en',
-    relevant: line.relevant,
-  }));
+  const lines = readFileSync(join(folder, 'tools.jsonl'), 'utf8').split('\n');
+  const tools = lines.filter((line) => line !== '').map((line) => indexedTool(JSON.parse(line) as ToolLine));
+  const { questions, problems } = readQuestionsFile(readFileSync(join(folder, 'queries.jsonl'), 'utf8'));
+  for (const { line, problem } of problems)
+    throw new Error(`${folder}/queries.jsonl, line ${line}: ${problem}`);
   return { tools, questions };
-}
-
-function readLines(file: string): readonly unknown[] {
-  const lines = readFileSync(file, 'utf8').split('\n');
-  return lines.filter((line) => line.trim() !== '').map((line) => JSON.parse(line) as unknown);
 }
 
 function indexedTool(line: ToolLine): IndexedTool {

@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest';
 import { createDocumentPool } from '../src/search/index.ts';
 import { byLanguage } from '../src/search/measure.ts';
+import { measureAnswer } from '../src/search/questions-file.ts';
 import { startStdioProgram } from '../test/support/proxy.ts';
 import { scriptStdio } from '../test/support/stdio-upstream.ts';
 import { until } from '../test/support/wait.ts';
 import { OWN_SET, readSet } from './evaluation-set.ts';
-import { measure, measured } from './rank.ts';
+import { measure } from './rank.ts';
 
 interface Answer {
   readonly result: {
@@ -46,7 +47,7 @@ test(
     for (const question of set.questions) {
       const { tools } = await ask(question.text);
       answers.push(
-        measured(
+        measureAnswer(
           question,
           tools.map(({ name }) => name),
         ),
