@@ -1,3 +1,6 @@
+import { homedir } from 'node:os';
+import type { Proxy } from '../app.ts';
+import type { Observer } from '../base/observer.ts';
 import type { Config } from '../config/config.ts';
 import { isLoopbackHost } from '../config/listen-address.ts';
 import { flagOf } from '../config/settings.ts';
@@ -22,6 +25,10 @@ export async function serve(context: Context): Promise<number> {
     stamp: () => new Date().toTimeString().slice(0, 8),
   });
   const proxy = await createProxy(config, { observer });
+  let unwatch: (() => void) | undefined;
+  const watch = async (): Promise<void> => {
+    if (!context.line.flags.has('builtin')) unwatch = await follow(context, proxy, observer);
+  };
   try {
     if (config.stdio) {
       if (process.stdin.isTTY) {
@@ -29,15 +36,53 @@ export async function serve(context: Context): Promise<number> {
           'mcpproxy: speaking MCP on stdin and stdout; a client starts this, not a person. Ctrl-C ends it.',
         );
       }
-      await Promise.race([proxy.serveStdio(), stopped]);
+      // A client waits for the handshake; nobody waits for the watch.
+      const served = proxy.serveStdio();
+      await watch();
+      await Promise.race([served, stopped]);
     } else {
       await proxy.listen();
+      await watch();
       await stopped;
     }
   } finally {
+    unwatch?.();
     await proxy.close();
   }
   return EXIT.done;
+}
+
+/** Takes changes of the configuration file while serving; returns what ends that. */
+async function follow(context: Context, proxy: Proxy, observer: Observer): Promise<() => void> {
+  const { path, settings } = loadedOf(context);
+  const note = (message: string): void => observer({ kind: 'note', message });
+  const { watchConfig } = await import('./config-watch.ts');
+  return watchConfig({
+    path,
+    settings,
+    note,
+    load: async () => {
+      const { loadConfig } = await import('../config/load.ts');
+      return loadConfig({
+        flags: context.line.settings,
+        env: process.env,
+        cwd: process.cwd(),
+        home: homedir(),
+        platform: process.platform,
+      });
+    },
+    apply: async ({ config, settings: newest }) => {
+      const refusal = newest.allowUnauthenticated ? undefined : openToStrangers(config);
+      if (refusal !== undefined) return `the changed configuration is not taken: ${refusal}`;
+      const { added, changed, removed } = await proxy.reload(config.upstreams);
+      const parts = [
+        ...(added.length === 0 ? [] : [`added ${added.join(', ')}`]),
+        ...(changed.length === 0 ? [] : [`changed ${changed.join(', ')}`]),
+        ...(removed.length === 0 ? [] : [`removed ${removed.join(', ')}`]),
+      ];
+      return parts.length === 0 ? '' : `configuration reloaded: ${parts.join('; ')}.`;
+    },
+  });
 }
 
 /**

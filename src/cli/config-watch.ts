@@ -1,0 +1,62 @@
+import { unwatchFile, watchFile } from 'node:fs';
+import type { Stats } from 'node:fs';
+import type { Loaded } from '../config/load.ts';
+import { formatProblem } from '../config/problem.ts';
+import type { Settings } from '../config/settings.ts';
+
+/** How often the file is looked at. Polling survives editors that write a new file and rename it over the old. */
+const INTERVAL_MS = 1_000;
+
+export interface ConfigWatchParts {
+  readonly path: string;
+  readonly settings: Settings;
+  /** Reads the configuration as at start: file, environment and flags. */
+  readonly load: () => Promise<Loaded>;
+  /** Takes the new upstreams; gives what to say of it. */
+  readonly apply: (loaded: Extract<Loaded, { kind: 'settled' }>) => Promise<string>;
+  readonly note: (message: string) => void;
+}
+
+/**
+ * Follows the configuration file while serving. A file that is broken or gone keeps the running configuration, and
+ * is spoken of once; one that can be used again is taken at once. Settings other than upstreams hold from the start,
+ * and a change of theirs is answered with that. Returns what ends the watch.
+ */
+export function watchConfig(parts: ConfigWatchParts): () => void {
+  const { path, note } = parts;
+  let said = '';
+  const sayOnce = (message: string): void => {
+    if (message !== said && message !== '') note(message);
+    said = message;
+  };
+  let last: Promise<void> = Promise.resolve();
+
+  async function look(now: Stats): Promise<void> {
+    if (now.mtimeMs === 0) return sayOnce(`${path} is gone; the running configuration stays.`);
+    const loaded = await parts.load();
+    if (loaded.kind === 'invalid') {
+      const problems = loaded.problems.map((problem) => `\n  ${formatProblem(problem)}`).join('');
+      return sayOnce(`the changed configuration cannot be used; the running one stays:${problems}`);
+    }
+    const changed = changedSettings(parts.settings, loaded.settings);
+    const later = changed.length === 0 ? '' : ` Takes effect with the next start: ${changed.join(', ')}.`;
+    sayOnce(`${await parts.apply(loaded)}${later}`);
+  }
+
+  watchFile(path, { interval: INTERVAL_MS, persistent: false }, (now, before) => {
+    if (now.mtimeMs === before.mtimeMs && now.ino === before.ino && now.size === before.size) return;
+    // One look after the other, so that the newest file is the last one taken.
+    last = last.then(() => look(now)).catch((error: unknown) => sayOnce(`${path}: ${String(error)}`));
+  });
+  return () => unwatchFile(path);
+}
+
+function changedSettings(before: Settings, after: Settings): string[] {
+  return Object.keys(before)
+    .filter((name) => name !== 'upstream')
+    .filter((name) => text(before[name as keyof Settings]) !== text(after[name as keyof Settings]));
+}
+
+function text(value: unknown): string {
+  return JSON.stringify(value) ?? '';
+}
