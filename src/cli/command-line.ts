@@ -18,6 +18,10 @@ export const CLI_FLAGS = {
   'no-input': { sentence: 'Never ask; what would have been asked is an error that names the flag to give.' },
   help: { short: 'h', sentence: 'Show this help, or the help of the command before it.' },
   version: { sentence: 'Print the version.' },
+  builtin: {
+    sentence:
+      'Stand in front of a built-in catalog of several hundred invented tools, instead of configured servers.',
+  },
   limit: { shape: 'N', sentence: 'Most matches of each query, 1 to 25 (8 when not given).' },
   'no-schemas': { sentence: 'Leave the input schemas out of the answer.' },
   yes: { sentence: 'Call a tool that may change something without asking.' },
@@ -144,6 +148,8 @@ export async function parseCommandLine(argv: readonly string[]): Promise<Command
     return { command, operands, settings, flags, mistakes };
   }
   mistakes.push(...mistakesInFlags(flags, command ?? 'serve'));
+  if (flags.has('builtin') && settings.some(({ name }) => name === 'upstream'))
+    mistakes.push('--builtin and --upstream contradict each other; give one.');
   if (!flags.has('help') && !flags.has('version'))
     mistakes.push(...mistakesInOperands(operands, command ?? 'serve'));
   return { command, operands, settings, flags, mistakes };
@@ -172,7 +178,9 @@ export function settingShape(name: SettingName): string {
       return 'N';
     case 'address':
       return 'HOST:PORT';
-    default:
+    case 'text':
+    case 'path':
+    case 'list':
       return value.shape;
   }
 }
@@ -182,7 +190,7 @@ function mistakesInFlags(flags: ReadonlyMap<CliFlagName, string>, command: strin
   for (const [name, value] of flags) {
     if (!GLOBAL_FLAGS.includes(name) && !COMMANDS[command]?.flags.includes(name)) {
       const owners = Object.keys(COMMANDS).filter((each) => COMMANDS[each]?.flags.includes(name));
-      mistakes.push(`--${name} belongs to ${owners.join(' and ')}, not to ${command}.`);
+      mistakes.push(`--${name} belongs to ${listed(owners)}, not to ${command}.`);
     }
     if (name === 'output' && value !== 'json' && value !== 'table') {
       mistakes.push(`--output: ${quoted(value)} is no format; give json or table.`);
@@ -196,6 +204,12 @@ function mistakesInFlags(flags: ReadonlyMap<CliFlagName, string>, command: strin
   return mistakes;
 }
 
+/** `a`, `a and b`, `a, b and c`. */
+function listed(names: readonly string[]): string {
+  const last = names.at(-1) ?? '';
+  return names.length < 2 ? last : `${names.slice(0, -1).join(', ')} and ${last}`;
+}
+
 function mistakesInOperands(operands: readonly string[], name: string): string[] {
   const command = COMMANDS[name];
   if (command === undefined) return [];
@@ -206,7 +220,7 @@ function mistakesInOperands(operands: readonly string[], name: string): string[]
     return [
       max === 0
         ? `${name} takes no operands, but ${extra} was given.`
-        : `${name} takes at most ${max} operands; ${extra} is one too many.`,
+        : `${name} takes at most ${max} operand${max === 1 ? '' : 's'}; ${extra} is one too many.`,
     ];
   }
   return [];

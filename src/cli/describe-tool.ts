@@ -12,10 +12,10 @@ export async function describeTool(context: Context): Promise<number> {
     const { content } = answer;
     if (output.isJson) await output.print(answer.raw);
     else {
-      for (const tool of (content['tools'] ?? []) as Readonly<Record<string, unknown>>[]) {
+      for (const tool of (content['tools'] ?? []) as { name: string; description?: string }[]) {
         const { name, description, ...rest } = tool;
         const parts = Object.entries(rest).map(([key, value]) => `${key}: ${JSON.stringify(value, null, 2)}`);
-        await output.print(printable([String(name), String(description ?? ''), ...parts, ''].join('\n')));
+        await output.print(printable([name, description ?? '', ...parts, ''].join('\n')));
       }
     }
     noteUnavailable(output, content['unavailable']);

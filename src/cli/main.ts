@@ -35,7 +35,7 @@ export async function main(argv: readonly string[]): Promise<number> {
   if (command === undefined) throw new Error('an unknown command came through');
   const loaded = command.needsConfig ? await load(line, output) : undefined;
   if (loaded?.kind === 'invalid') return EXIT.config;
-  const canAsk = process.stdin.isTTY === true && process.stderr.isTTY === true && !line.flags.has('no-input');
+  const canAsk = process.stdin.isTTY && process.stderr.isTTY && !line.flags.has('no-input');
   try {
     const run = await command.load();
     return await run({ line, output, loaded, canAsk });
@@ -56,9 +56,14 @@ async function load(line: CommandLine, output: Output): Promise<Loaded> {
     home: homedir(),
     platform: process.platform,
   });
-  for (const warning of loaded.warnings) output.note(`mcpproxy: note: ${formatProblem(warning)}`);
+  const isBuiltin = line.flags.has('builtin');
+  // What warns of no upstream comes from no place; the sample catalog is one.
+  const warnings = loaded.warnings.filter(({ origin }) => !isBuiltin || origin.kind !== 'default');
+  for (const warning of warnings) output.note(`mcpproxy: note: ${formatProblem(warning)}`);
   if (loaded.kind === 'invalid') for (const problem of loaded.problems) output.error(formatProblem(problem));
-  return loaded;
+  if (!isBuiltin || loaded.kind === 'invalid') return loaded;
+  const { sampleRecords } = await import('./builtin/sample-records.ts');
+  return { ...loaded, config: { ...loaded.config, upstreams: sampleRecords() } };
 }
 
 async function showVersion(output: Output): Promise<number> {

@@ -2,7 +2,7 @@
 export interface Output {
   readonly isJson: boolean;
   readonly isQuiet: boolean;
-  /** Whether stdout may carry colours. */
+  /** Whether stdout may carry colours: on a terminal, unless `NO_COLOR` is set. */
   readonly hasColour: boolean;
   /** How wide a table on stdout may be. */
   readonly width: number;
@@ -12,7 +12,15 @@ export interface Output {
   note(text: string): void;
   /** What went wrong, for stderr; always. */
   error(text: string): void;
+  /**
+   * Says that something takes its time, once it has: on a terminal a line that counts the seconds and goes away at
+   * the end, elsewhere one plain line. Nothing with `--quiet`. Gives what ends it.
+   */
+  progress(text: string): () => void;
 }
+
+/** After this long without a word a person wonders. */
+const SILENCE_MS = 1_500;
 
 /** Width of a table nobody's terminal limits. */
 const DEFAULT_WIDTH = 100;
@@ -24,23 +32,54 @@ export function createOutput(options: {
   readonly stdout: NodeJS.WriteStream;
   readonly stderr: NodeJS.WriteStream;
 }): Output {
-  const { stdout, stderr, env } = options;
+  const { stdout, stderr, env, isQuiet } = options;
+  const isDumb = env['TERM'] === 'dumb';
+  let hasProgressLine = false;
+  // What comes while the line is there takes its place.
+  const clear = (): void => {
+    if (hasProgressLine) stderr.write('\r\u001B[K');
+    hasProgressLine = false;
+  };
   // Whoever reads us may stop early (`| head`): that is no failure.
   stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error;
   });
   return {
     isJson: options.isJson,
-    isQuiet: options.isQuiet,
-    hasColour: stdout.isTTY === true && !env['NO_COLOR'] && env['TERM'] !== 'dumb',
+    isQuiet,
+    hasColour: stdout.isTTY && !env['NO_COLOR'] && !isDumb,
     width: Math.max(40, stdout.isTTY ? stdout.columns || DEFAULT_WIDTH : DEFAULT_WIDTH),
     // Also when writing failed: a reader that has gone needs nothing more.
-    print: (text) => new Promise((resolve) => stdout.write(`${text}\n`, () => resolve())),
+    print: (text) => {
+      clear();
+      return new Promise((resolve) => stdout.write(`${text}\n`, () => resolve()));
+    },
     note: (text) => {
-      if (!options.isQuiet) stderr.write(`${text}\n`);
+      clear();
+      if (!isQuiet) stderr.write(`${text}\n`);
     },
     error: (text) => {
+      clear();
       stderr.write(`mcpproxy: ${text}\n`);
+    },
+    progress: (text) => {
+      if (isQuiet) return () => undefined;
+      const began = performance.now();
+      const isLive = stderr.isTTY && !isDumb;
+      const show = (): void => {
+        if (!isLive) {
+          stderr.write(`${text}\n`);
+          return;
+        }
+        stderr.write(`\r\u001B[K${text} ${Math.round((performance.now() - began) / 1_000)} s`);
+        hasProgressLine = true;
+        timer = setTimeout(show, 1_000);
+      };
+      let timer = setTimeout(show, SILENCE_MS);
+      return () => {
+        clearTimeout(timer);
+        clear();
+      };
     },
   };
 }

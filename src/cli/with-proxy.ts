@@ -5,8 +5,6 @@ import { untilStopped } from './stop-signal.ts';
 
 /** Upstreams get as long to start as they get when serving; unlike an agent, a command asks only once. */
 const SETTLE_MS = 30_000;
-/** After this long without a word a person wonders. */
-const SILENCE_MS = 1_500;
 
 /** Runs `use` on a proxy whose upstreams have listed their tools or failed to; closes it whatever happens. */
 export async function withProxy(
@@ -21,18 +19,15 @@ export async function withProxy(
   const { createProxy } = await import('../app.ts');
   // No observer: what concerns the answer is said with it.
   const proxy = await createProxy(configOf(context));
-  const notice = setTimeout(
-    () => context.output.note('waiting for upstreams to list their tools…'),
-    SILENCE_MS,
-  );
+  const isSettled = context.output.progress('waiting for upstreams to list their tools…');
   const done = proxy.local.settled(SETTLE_MS).then(() => {
-    clearTimeout(notice);
+    isSettled();
     return use(proxy, stop.signal);
   });
   try {
     return await Promise.race([done, stopped]);
   } finally {
-    clearTimeout(notice);
+    isSettled();
     await proxy.close();
   }
 }

@@ -89,11 +89,29 @@ const WRONG: Readonly<Record<string, Wrong>> = {
   },
   'a flag of another command': {
     args: 'list-tools --limit 3',
-    says: ['--limit belongs to search-tools, not to list-tools.'],
+    says: ['--limit belongs to search-tools and explain, not to list-tools.'],
   },
   'a flag of another command while serving': {
     args: '--yes',
     says: ['--yes belongs to call-tool, not to serve.'],
+  },
+  'the sample catalog beside a server': {
+    args: '--builtin --upstream https://a.example/mcp',
+    says: ['--builtin and --upstream contradict each other; give one.'],
+  },
+  'the sample catalog for a command without tools': {
+    args: 'completion bash --builtin',
+    says: [
+      '--builtin belongs to serve, list-tools, search-tools, explain, describe-tool, call-tool and demo, not to completion.',
+    ],
+  },
+  'completions of no shell': {
+    args: 'completion',
+    says: ['completion needs a shell: mcpproxy completion bash|zsh|fish|powershell'],
+  },
+  'completions of two shells': {
+    args: 'completion bash zsh',
+    says: ['completion takes at most 1 operand; "zsh" is one too many.'],
   },
   'an unknown output format': {
     args: 'list-tools -o yaml',

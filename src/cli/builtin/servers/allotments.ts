@@ -1,0 +1,162 @@
+import { reads, writes } from '../tool.ts';
+import type { SampleServer } from '../tool.ts';
+
+export const ALLOTMENTS: SampleServer = {
+  name: 'allotments',
+  description: 'garden plots, crops, tools and water of the allotment society',
+  instructions: 'Plots are numbered by field and row, such as N-14. Water is off from November to March.',
+  words: {
+    crop: ['broad beans', 'leeks', 'beetroot', 'runner beans', 'garlic'],
+    holder: ['Ana Pell', 'George Wick', 'Rosa Amsel'],
+    status: ['let', 'vacant', 'given notice', 'overgrown'],
+    pest: ['slugs', 'blight', 'carrot fly', 'red spider mite'],
+    tool: ['scarifier', 'wheelbarrow', 'long ladder', 'shredder'],
+    advice: ['water in the evening', 'cover with fleece', 'thin the row', 'leave it alone'],
+  },
+  tools: [
+    reads(
+      'list_plots',
+      'Garden plots with size, sun and who holds them.',
+      { 'field? north|south|river': 'Only this field', 'vacant? yesno': 'Only plots nobody holds' },
+      'plots[] plot_id, area_m2, holder, status',
+    ),
+    reads(
+      'get_plot',
+      'One plot: soil, shed, fruit trees, rent and history.',
+      { plot_id: 'Such as N-14' },
+      'plot_id, area_m2, holder, rent_eur',
+    ),
+    writes(
+      'let_plot',
+      'Gives a vacant plot to somebody.',
+      { plot_id: 'The plot', holder: 'Full name', 'from date': 'First day' },
+      'plot_id, contract_id, rent_eur',
+    ),
+    writes(
+      'give_up_plot',
+      'Ends a tenancy at the close of the season.',
+      { plot_id: 'The plot', 'leaves date': 'Last day' },
+      'plot_id, status, deposit_eur',
+    ),
+    writes(
+      'join_plot_waiting_list',
+      'Puts somebody on the list for a garden.',
+      { name: 'Full name', phone: 'Where to call', 'size? small|medium|large': 'What is wanted' },
+      'entry_id, place_in_line, wait_months',
+    ),
+    reads(
+      'plot_waiting_list',
+      'Who waits for a garden, and since when.',
+      {},
+      'people[] name, since_on, place_in_line',
+    ),
+    reads(
+      'planting_calendar',
+      'When to sow, plant out and harvest a vegetable here.',
+      { crop: 'Vegetable, herb or flower' },
+      'crop, sow_from_on, plant_out_on, harvest_from_on',
+    ),
+    writes(
+      'record_sowing',
+      'Notes what was sown in which bed.',
+      { plot_id: 'The plot', crop: 'What', 'day? date': 'Today when left out', 'bed?': 'Which bed' },
+      'sowing_id, crop, harvest_from_on',
+    ),
+    writes(
+      'record_harvest',
+      'Notes what was picked and how much.',
+      { plot_id: 'The plot', crop: 'What', 'kilos number': 'How much' },
+      'harvest_id, crop, season_total_kg',
+    ),
+    reads(
+      'crop_history',
+      'What grew in a bed in earlier years, for rotation.',
+      { plot_id: 'The plot', 'years? 1..10': 'How far back' },
+      'seasons[] year, crop, yield_kg',
+    ),
+    reads(
+      'rotation_advice',
+      'What may follow a crop in the same soil and what should not.',
+      { after: 'What grew there last' },
+      'options[] crop, reason',
+    ),
+    reads(
+      'companion_plants',
+      'Which plants help each other side by side and which do not get on.',
+      { crop: 'The plant' },
+      'pairs[] crop, is_good, reason',
+    ),
+    writes(
+      'report_pest',
+      'Warns the other gardeners of a pest or plant disease.',
+      { plot_id: 'Where', pest: 'What was seen', 'crop?': 'On which plant' },
+      'report_id, people_told_count',
+    ),
+    reads(
+      'pest_warnings',
+      'Pests and diseases seen on the fields lately.',
+      { 'days? 1..60': 'How far back' },
+      'warnings[] pest, crop, seen_on, advice',
+    ),
+    reads(
+      'identify_pest',
+      'Names the likely pest or disease from what the damage looks like.',
+      { damage: 'Holes, spots, wilting and so on', crop: 'On which plant' },
+      'guesses[] pest, likely_percent, advice',
+    ),
+    reads(
+      'water_meter',
+      'Water used on a plot.',
+      { plot_id: 'The plot', 'since? date': 'First day' },
+      'plot_id, used_litres, cost_eur',
+    ),
+    writes(
+      'turn_water',
+      'Opens or shuts the main tap of a field.',
+      { 'field north|south|river': 'Which field', 'to on|off': 'Open or shut' },
+      'field, status, changed_at',
+    ),
+    reads(
+      'frost_forecast',
+      'Chance of ground frost on the fields in the coming nights.',
+      { 'nights? 1..7': 'How many nights' },
+      'nights[] night_on, lowest_c, frost_percent',
+    ),
+    writes(
+      'borrow_garden_tool',
+      'Reserves a machine or ladder from the shared shed.',
+      { tool: 'What', 'day date': 'When', plot_id: 'For which plot' },
+      'reservation_id, tool, return_by_on',
+    ),
+    writes(
+      'return_garden_tool',
+      'Brings a borrowed machine back, with a word on its state.',
+      { reservation_id: 'The reservation', 'problem?': 'What is broken or blunt' },
+      'reservation_id, status',
+    ),
+    reads(
+      'shared_shed',
+      'What is in the shared tool shed and what is out.',
+      {},
+      'tools[] tool, is_free, back_on',
+    ),
+    writes(
+      'order_compost',
+      'Orders compost, manure or wood chips to be tipped at the gate.',
+      { 'what compost|manure|chips|sand': 'Which', 'cubic_metres number': 'How much', plot_id: 'Who pays' },
+      'order_id, delivered_on, price_eur',
+    ),
+    writes(
+      'call_work_day',
+      'Sets a day on which everybody clears paths and mends fences.',
+      { 'day date': 'When', task: 'What is to be done' },
+      'work_day_id, people_told_count',
+    ),
+    writes(
+      'swap_seeds',
+      'Offers spare seeds or seedlings to the other gardeners.',
+      { crop: 'What', 'how_many 1..500': 'Packets or plants' },
+      'offer_id, listed_until_on',
+    ),
+  ],
+};

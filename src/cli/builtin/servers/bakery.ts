@@ -1,0 +1,180 @@
+import { reads, writes } from '../tool.ts';
+import type { SampleServer } from '../tool.ts';
+
+export const BAKERY: SampleServer = {
+  name: 'bakery',
+  description: 'orders, recipes, doughs and deliveries of the bakery',
+  instructions: 'Orders for tomorrow close at 16:00. Weights are grams of dough before baking.',
+  words: {
+    product: ['rye loaf', 'poppy plait', 'oat roll', 'plum slice', 'sourdough round'],
+    ingredient: ['rye flour', 'wheat flour', 'butter', 'malt', 'caraway'],
+    customer: ['Café Anker', 'the school kitchen', 'Mrs Holm'],
+    status: ['taken', 'in the oven', 'ready', 'collected'],
+    allergen: ['wheat', 'milk', 'egg', 'sesame', 'walnut'],
+    oven: ['deck 1', 'deck 2', 'stone oven'],
+  },
+  tools: [
+    reads(
+      'todays_bread',
+      'What is baked today, and how much is left on the shelf.',
+      { 'day? date': 'Today when left out' },
+      'products[] product, left_count, price_eur',
+    ),
+    writes(
+      'take_order',
+      'Takes an order for bread, rolls or cakes.',
+      {
+        customer: 'Who',
+        product: 'What',
+        'pieces 1..2000': 'How many',
+        'day date': 'For which day',
+        'wish?': 'Sliced, no seeds, writing on the cake',
+      },
+      'order_id, total_eur, ready_time',
+    ),
+    writes(
+      'change_order',
+      'Changes how many pieces of an order are wanted, or the day.',
+      { order_id: 'The order', 'pieces? 1..2000': 'New number', 'day? date': 'New day' },
+      'order_id, total_eur',
+    ),
+    writes('cancel_order', 'Strikes an order off the list.', { order_id: 'The order' }, 'order_id, status'),
+    reads(
+      'orders_for_day',
+      'All orders of a day by customer.',
+      { 'day date': 'The day', 'customer?': 'Only this one' },
+      'orders[] order_id, customer, product, piece_count',
+    ),
+    writes(
+      'repeat_order_weekly',
+      'Makes an order come back every week.',
+      {
+        order_id: 'The order',
+        'weekday mon|tue|wed|thu|fri|sat': 'On which day',
+        'until? date': 'Last time',
+      },
+      'standing_order_id, next_on',
+    ),
+    reads(
+      'get_recipe',
+      'A recipe with weights, proving times and oven heat.',
+      { product: 'What is baked', 'pieces? 1..2000': 'Scaled to this number' },
+      'product, flour_g, water_g, proving_minutes, heat_c',
+    ),
+    writes(
+      'save_recipe',
+      'Stores a recipe or a new version of one.',
+      { product: 'What is baked', ingredients: 'One per line with grams', method: 'Steps' },
+      'recipe_id, version_number',
+    ),
+    reads(
+      'convert_baker_percent',
+      'Turns baker’s percentages into grams for a batch size.',
+      {
+        percentages: 'Such as flour 100, water 72, salt 2',
+        'dough_grams 100..500000': 'Weight of the dough',
+      },
+      'flour_g, water_g, salt_g',
+    ),
+    reads(
+      'allergens_of',
+      'Which allergens a product contains or may have touched.',
+      { product: 'The product' },
+      'product, allergen, may_touch_allergen',
+    ),
+    reads(
+      'products_without',
+      'Bread and cake that are safe for somebody who cannot eat something.',
+      { 'allergen wheat|milk|egg|sesame|nuts|soy': 'What to avoid' },
+      'products[] product, price_eur',
+    ),
+    writes(
+      'start_dough',
+      'Notes that a dough was mixed, with temperature and time.',
+      { product: 'For what', 'kilos number': 'How much', 'dough_temperature? number': 'Degrees Celsius' },
+      'batch_id, fold_at, bake_at',
+    ),
+    writes(
+      'feed_starter',
+      'Records a feeding of the sourdough starter.',
+      { 'flour rye|wheat|spelt': 'With which flour', 'ratio?': 'Such as 1:5:5' },
+      'starter_id, ready_at, height_cm',
+    ),
+    reads(
+      'starter_health',
+      'How lively the sourdough is: rise, acidity, last feeding.',
+      {},
+      'rise_percent, acidity_ph, fed_at',
+    ),
+    writes(
+      'load_oven',
+      'Puts a batch into an oven and starts its clock.',
+      { batch_id: 'The batch', oven: 'Which oven' },
+      'batch_id, oven, done_at',
+    ),
+    reads(
+      'oven_schedule',
+      'What is in which oven until when.',
+      { 'day? date': 'Today when left out' },
+      'slots[] oven, product, from_time, done_time',
+    ),
+    writes(
+      'set_oven_heat',
+      'Changes the heat or steam of an oven.',
+      { oven: 'Which oven', 'celsius 50..320': 'Heat', 'steam? yesno': 'With steam' },
+      'oven, heat_c, reached_at',
+    ),
+    writes(
+      'record_waste',
+      'Notes bread that was burnt or left over at closing.',
+      {
+        product: 'What',
+        'pieces 1..2000': 'How many',
+        'went_to? bin|food_bank|animals|crumbs': 'What became of it',
+      },
+      'entry_id, cost_eur',
+    ),
+    reads(
+      'flour_stock',
+      'Flour, butter, yeast and seeds in the store.',
+      { 'ingredient?': 'Only this one' },
+      'stock[] ingredient, left_kg, lasts_days',
+    ),
+    writes(
+      'order_ingredients',
+      'Orders flour or anything else from the mill or the dairy.',
+      { ingredient: 'What', 'kilos number': 'How much', 'needed? date': 'By when' },
+      'purchase_id, supplier, arrives_on',
+    ),
+    reads(
+      'delivery_round',
+      'The tour of the van with stops in order.',
+      { 'day date': 'The day' },
+      'stops[] customer, arrives_time, crate_count',
+    ),
+    writes(
+      'confirm_delivery',
+      'Marks a stop of the bread van as delivered.',
+      { order_id: 'The order', 'missing?': 'What was short' },
+      'order_id, status, delivered_at',
+    ),
+    writes(
+      'decorate_cake',
+      'Books a birthday or wedding cake with its writing and flavour.',
+      {
+        customer: 'Who',
+        flavour: 'Sponge and filling',
+        writing: 'Words on top',
+        'portions 4..200': 'Size',
+        'day date': 'When it is fetched',
+      },
+      'order_id, price_eur, ready_time',
+    ),
+    reads(
+      'takings',
+      'What the shop took on a day, by product.',
+      { 'day date': 'The day' },
+      'products[] product, sold_count, taken_eur',
+    ),
+  ],
+};

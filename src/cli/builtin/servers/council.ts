@@ -1,0 +1,175 @@
+import { reads, writes } from '../tool.ts';
+import type { SampleServer } from '../tool.ts';
+
+export const COUNCIL: SampleServer = {
+  name: 'council',
+  description: 'permits, meetings, waste and complaints at the town hall',
+  instructions: 'Applications have a case number from the first day. Fees are due before a permit is sent.',
+  words: {
+    street: ['Rope Lane', 'Mill Street', 'Harbour Square', 'Hill Road'],
+    status: ['received', 'being checked', 'granted', 'refused', 'mended'],
+    officer: ['Ms Tarn', 'Mr Osei', 'Ms Kold'],
+    matter: ['new cycle path', 'budget of the baths', 'market day hours', 'trees on the quay'],
+    bin: ['paper', 'glass', 'kitchen waste', 'rest'],
+    office: ['registry', 'building office', 'parking office'],
+  },
+  tools: [
+    writes(
+      'report_pothole',
+      'Reports a hole, a loose slab or flooding in a street.',
+      {
+        street: 'Street and house number',
+        what: 'What is wrong',
+        'dangerous? yesno': 'Whether somebody may get hurt',
+      },
+      'case_id, status, mended_by_on',
+    ),
+    writes(
+      'report_street_light',
+      'Reports a street lamp that is dark or flickers.',
+      { street: 'Street', lamp: 'Number on the post' },
+      'case_id, mended_by_on',
+    ),
+    writes(
+      'complain_about_noise',
+      'Files a complaint about noise from a building site, bar or neighbour.',
+      { street: 'Where', when: 'Days and times', what: 'What is heard' },
+      'case_id, officer',
+    ),
+    reads(
+      'case_status',
+      'How far a report, complaint or application is.',
+      { case_id: 'The case' },
+      'case_id, status, officer, answer_by_on',
+    ),
+    reads(
+      'collection_days',
+      'When bins of each kind are emptied in a street.',
+      { street: 'Street and house number', 'weeks? 1..12': 'How far ahead' },
+      'collections[] bin, day_on',
+    ),
+    writes(
+      'order_bulky_collection',
+      'Has an old sofa, fridge or mattress fetched.',
+      { street: 'Street and house number', 'items list': 'What is to be fetched' },
+      'order_id, fetched_on, fee_eur',
+    ),
+    writes(
+      'order_bin',
+      'Orders a new, larger or additional bin.',
+      {
+        street: 'Street and house number',
+        'bin paper|glass|kitchen|rest': 'Which',
+        'litres? 60|120|240': 'How large',
+      },
+      'order_id, delivered_on',
+    ),
+    reads(
+      'recycling_advice',
+      'Says which bin or yard something belongs to.',
+      { item: 'What is thrown away' },
+      'item, bin, advice',
+    ),
+    writes(
+      'apply_resident_parking',
+      'Applies for a parking permit of the zone one lives in.',
+      { name: 'Who', plate: 'Licence plate', street: 'Address' },
+      'case_id, zone, fee_eur',
+    ),
+    reads(
+      'parking_zones',
+      'Parking zones with times and prices.',
+      { 'street?': 'Only the zone of this street' },
+      'zones[] zone, from_time, to_time, hour_eur',
+    ),
+    writes(
+      'pay_parking_fine',
+      'Pays a parking ticket.',
+      { fine_id: 'Number on the ticket' },
+      'fine_id, receipt_id, paid_eur',
+    ),
+    writes(
+      'contest_parking_fine',
+      'Objects to a parking ticket.',
+      { fine_id: 'Number on the ticket', reason: 'Why it is wrong' },
+      'case_id, answer_by_on',
+    ),
+    writes(
+      'apply_building_permit',
+      'Starts an application to build, extend or tear down.',
+      { street: 'Where', work: 'What is to be built', 'floor_area? number': 'Square metres' },
+      'case_id, fee_eur, officer',
+    ),
+    reads(
+      'building_permits_near',
+      'Applications to build around an address that neighbours may comment on.',
+      { street: 'Street', 'metres? 50..2000': 'How near' },
+      'permits[] case_id, street, comment_until_on',
+    ),
+    writes(
+      'comment_on_permit',
+      'Sends a neighbour’s comment on an application.',
+      { case_id: 'The application', text: 'The comment' },
+      'comment_id, received_at',
+    ),
+    writes(
+      'register_new_address',
+      'Registers that somebody has moved.',
+      { name: 'Who', street: 'New address', 'moved date': 'Since when' },
+      'case_id, office, status',
+    ),
+    writes(
+      'request_certificate',
+      'Orders a certificate of birth, marriage or residence.',
+      { 'kind birth|marriage|death|residence': 'Which', name: 'Of whom', 'purpose?': 'What for' },
+      'order_id, fee_eur, posted_on',
+    ),
+    reads(
+      'free_office_times',
+      'Free appointments at a counter of the town hall.',
+      { 'office registry|building|parking|social': 'Which', 'day? date': 'From when' },
+      'times[] office, at_time, day_on',
+    ),
+    writes(
+      'book_office_time',
+      'Books an appointment at a counter.',
+      {
+        'office registry|building|parking|social': 'Which',
+        'day date': 'When',
+        'at time': 'Time',
+        name: 'For whom',
+      },
+      'appointment_id, counter_number',
+    ),
+    reads(
+      'council_agenda',
+      'What the town council will talk and vote about.',
+      { 'meeting? date': 'The next one when left out' },
+      'items[] item_number, matter, papers_count',
+    ),
+    reads(
+      'council_minutes',
+      'What was said and decided in a meeting.',
+      { 'meeting date': 'Which meeting', 'matter?': 'Only this matter' },
+      'items[] matter, decision, for_count, against_count',
+    ),
+    writes(
+      'hand_in_petition',
+      'Hands in a petition of citizens.',
+      { matter: 'What is asked for', 'signatures 1..100000': 'How many signed', name: 'Who speaks for them' },
+      'petition_id, treated_on',
+    ),
+    writes(
+      'apply_market_stall',
+      'Applies for a stall on the weekly market.',
+      { name: 'Who', goods: 'What is sold', 'metres 1..12': 'Length of the stall' },
+      'case_id, place_number, fee_eur',
+    ),
+    writes(
+      'rent_town_hall',
+      'Rents the great hall for a wedding, a concert or a meeting.',
+      { 'day date': 'When', purpose: 'What for', 'guests 1..400': 'How many' },
+      'booking_id, price_eur, deposit_eur',
+    ),
+  ],
+};

@@ -1,0 +1,173 @@
+import { reads, writes } from '../tool.ts';
+import type { SampleServer } from '../tool.ts';
+
+export const FERRY: SampleServer = {
+  name: 'ferry',
+  description: 'sailings, tickets and cargo of the island ferries',
+  instructions: 'Routes are named by their two piers. Vehicles need a place of their own on the car deck.',
+  words: {
+    route: ['Kelmouth–Grey Isle', 'Kelmouth–Sandholm', 'Sandholm–North Rock'],
+    ship: ['Petrel', 'Grey Lady', 'Sandpiper'],
+    status: ['on time', 'late', 'cancelled for wind', 'boarding'],
+    pier: ['town pier', 'north pier', 'Grey Isle quay'],
+    passenger: ['A. Lund', 'B. Farrow', 'K. Iversen'],
+    cause: ['fog', 'strong wind', 'low water', 'a crew change'],
+  },
+  tools: [
+    reads(
+      'list_sailings',
+      'Departures of a route on a day, with ship, arrival and whether they run.',
+      { from: 'Pier of departure', to: 'Pier of arrival', 'day date': 'Day of travel' },
+      'sailings[] sailing_id, departs_time, arrives_time, ship, status',
+    ),
+    reads(
+      'next_departure',
+      'The very next boat from a pier.',
+      { from: 'Pier of departure' },
+      'sailing_id, route, departs_time, minutes_left',
+    ),
+    reads(
+      'sailing_status',
+      'Whether a sailing is on time, late or cancelled, and why.',
+      { sailing_id: 'The sailing' },
+      'sailing_id, status, delay_minutes, cause',
+    ),
+    reads(
+      'seat_availability',
+      'Free seats and free car places of a sailing.',
+      { sailing_id: 'The sailing' },
+      'sailing_id, seats_free, car_places_free',
+    ),
+    reads(
+      'quote_fare',
+      'What a crossing costs for these people and this vehicle.',
+      {
+        from: 'Pier of departure',
+        to: 'Pier of arrival',
+        'adults 0..40': 'Travellers of 15 and over',
+        'children? 0..40': 'Travellers under 15',
+        'vehicle? none|bicycle|motorbike|car|van|lorry': 'What is driven aboard',
+      },
+      'fare_eur, vehicle_eur, total_eur',
+    ),
+    writes(
+      'book_crossing',
+      'Books places on a sailing and issues tickets.',
+      {
+        sailing_id: 'The sailing',
+        passengers: 'Names, separated by commas',
+        'vehicle? none|bicycle|motorbike|car|van|lorry': 'What is driven aboard',
+        'plate?': 'Licence plate of the vehicle',
+      },
+      'booking_id, ticket_count, total_eur',
+    ),
+    writes(
+      'change_booking',
+      'Moves a booking to another sailing.',
+      { booking_id: 'The booking', sailing_id: 'The new sailing' },
+      'booking_id, departs_time, surcharge_eur',
+    ),
+    writes(
+      'cancel_booking',
+      'Cancels a crossing and pays back what the fare rules allow.',
+      { booking_id: 'The booking' },
+      'booking_id, refund_eur, status',
+    ),
+    reads(
+      'get_booking',
+      'A booking with its passengers, vehicle and tickets.',
+      { booking_id: 'The booking' },
+      'booking_id, passenger, sailing_id, total_eur',
+    ),
+    writes(
+      'resend_tickets',
+      'Sends the tickets of a booking once more.',
+      { booking_id: 'The booking', email: 'Where to' },
+      'booking_id, ticket_count, sent_at',
+    ),
+    reads(
+      'passenger_manifest',
+      'The list of people and vehicles aboard, for the coast guard and the crew.',
+      { sailing_id: 'The sailing' },
+      'people[] passenger, booking_id, has_boarded',
+    ),
+    writes(
+      'board_ticket',
+      'Marks a ticket as boarded when it is scanned on the gangway.',
+      { ticket_id: 'Code on the ticket', sailing_id: 'The sailing' },
+      'ticket_id, passenger, status',
+    ),
+    writes(
+      'announce_delay',
+      'Tells passengers of a sailing that it is late, by text message and on the boards.',
+      { sailing_id: 'The sailing', 'minutes 1..600': 'How late', cause: 'In a few words' },
+      'sailing_id, people_told_count',
+    ),
+    writes(
+      'cancel_sailing',
+      'Calls a sailing off; its bookings are moved or paid back.',
+      { sailing_id: 'The sailing', cause: 'Why it does not run' },
+      'sailing_id, status, booking_count',
+    ),
+    writes(
+      'add_extra_sailing',
+      'Puts an additional departure into the timetable.',
+      { route: 'The route', 'departs time': 'When', 'day date': 'Day', ship: 'Which ship' },
+      'sailing_id, departs_time',
+    ),
+    reads(
+      'crew_roster',
+      'Who works on which ship on a day.',
+      { 'day date': 'The day', 'ship?': 'Only this ship' },
+      'crew[] name, role, ship',
+    ),
+    writes(
+      'swap_crew',
+      'Exchanges the duties of two crew members.',
+      { sailing_id: 'The sailing', off: 'Who leaves the duty', on: 'Who takes it' },
+      'sailing_id, status',
+    ),
+    reads(
+      'deck_plan',
+      'How cars and lorries are to stand on the car deck so that the ship lies level.',
+      { sailing_id: 'The sailing' },
+      'lanes[] lane, vehicle, length_cm, weight_kg',
+    ),
+    reads(
+      'fuel_log',
+      'Fuel taken and burnt by a ship.',
+      { ship: 'The ship', 'since? date': 'First day' },
+      'entries[] day_on, taken_litres, burnt_litres',
+    ),
+    writes(
+      'record_fuelling',
+      'Notes fuel that a ship has taken.',
+      { ship: 'The ship', 'litres number': 'How much', 'price? number': 'Euros a litre' },
+      'entry_id, tank_percent',
+    ),
+    writes(
+      'report_lost_property',
+      'Records something left behind aboard.',
+      { sailing_id: 'Where it was found', what: 'What it is' },
+      'item_id, kept_at_pier, status',
+    ),
+    reads(
+      'search_lost_property',
+      'Looks through umbrellas, bags and phones found on the boats.',
+      { what: 'What was lost', 'since? date': 'Earliest day' },
+      'items[] item_id, found_on, pier',
+    ),
+    writes(
+      'buy_season_pass',
+      'Sells a pass for a month or a year to somebody who commutes by boat.',
+      { passenger: 'Full name', route: 'The route', 'length month|year': 'How long it is valid' },
+      'pass_id, valid_until_on, price_eur',
+    ),
+    reads(
+      'wheelchair_access',
+      'Whether a pier and ship can be used with a wheelchair or a pram, and who helps.',
+      { pier: 'The pier' },
+      'pier, has_ramp, has_lift, helper_phone_number',
+    ),
+  ],
+};

@@ -1,0 +1,167 @@
+import { reads, writes } from '../tool.ts';
+import type { SampleServer } from '../tool.ts';
+
+export const MUSIC_SCHOOL: SampleServer = {
+  name: 'music school',
+  description: 'lessons, rooms, instruments and concerts of the music school',
+  instructions: 'Lessons last 30 or 45 minutes. Instruments on loan stay insured by the family.',
+  words: {
+    instrument: ['violin', 'cello', 'clarinet', 'horn', 'piano'],
+    teacher: ['Ms Arvo', 'Mr Delaney', 'Ms Quist'],
+    pupil: ['Emil', 'Frida', 'Joris', 'Sanne'],
+    piece: ['Evening Song', 'Sonatina in G', 'Three Reels', 'The Mill Wheel'],
+    room: ['room 3', 'the loft', 'drum cellar'],
+    status: ['planned', 'held', 'missed', 'made up'],
+  },
+  tools: [
+    reads(
+      'list_teachers',
+      'Teachers by instrument, with the days they teach.',
+      { 'instrument?': 'Only this one' },
+      'teachers[] teacher, instrument, places_left',
+    ),
+    writes(
+      'enrol_pupil',
+      'Signs a child or grown-up up for lessons.',
+      {
+        pupil: 'Full name',
+        instrument: 'What to learn',
+        'minutes 30|45': 'Length of a lesson',
+        'level? beginner|some|advanced': 'What they can do',
+      },
+      'pupil_id, teacher, month_eur',
+    ),
+    writes(
+      'leave_school',
+      'Ends lessons at the end of a term.',
+      { pupil_id: 'The pupil', 'last? date': 'Last lesson' },
+      'pupil_id, ends_on',
+    ),
+    reads(
+      'lesson_timetable',
+      'Lessons of a week for a pupil or teacher.',
+      { who: 'Pupil or teacher', 'week? date': 'Any day of that week' },
+      'lessons[] lesson_id, pupil, teacher, starts_at, room',
+    ),
+    writes(
+      'move_lesson',
+      'Moves a single lesson to another time.',
+      { lesson_id: 'The lesson', 'day date': 'New day', 'at time': 'New time' },
+      'lesson_id, starts_at, room',
+    ),
+    writes(
+      'report_absence',
+      'Says that a pupil or teacher cannot come.',
+      { lesson_id: 'The lesson', 'reason?': 'Why' },
+      'lesson_id, status, can_be_made_up',
+    ),
+    writes(
+      'write_practice_task',
+      'Gives a pupil something to practise until next time.',
+      { pupil_id: 'The pupil', piece: 'Which piece', task: 'Bars, speed, what to listen for' },
+      'task_id, due_on',
+    ),
+    reads(
+      'practice_diary',
+      'How much a pupil practised, and what.',
+      { pupil_id: 'The pupil', 'weeks? 1..20': 'How far back' },
+      'days[] day_on, piece, practised_minutes',
+    ),
+    writes(
+      'log_practice',
+      'Adds minutes of practice to the diary.',
+      { pupil_id: 'The pupil', piece: 'What was played', 'minutes 1..480': 'How long' },
+      'entry_id, week_minutes',
+    ),
+    reads(
+      'find_sheet_music',
+      'Looks for pieces by instrument, grade and style.',
+      { query: 'Title, composer or mood', 'instrument?': 'For what', 'grade? 1..8': 'How hard' },
+      'pieces[] piece_id, piece, composer, grade_number',
+    ),
+    writes(
+      'borrow_sheet_music',
+      'Lends notes from the music library.',
+      { piece_id: 'The piece', pupil_id: 'To whom' },
+      'loan_id, due_on',
+    ),
+    reads(
+      'free_instruments',
+      'Instruments that can be borrowed, by kind and size.',
+      { instrument: 'Which', 'size? quarter|half|threequarter|full': 'For small hands' },
+      'instruments[] instrument_id, instrument, month_eur',
+    ),
+    writes(
+      'lend_instrument',
+      'Lends an instrument to a family.',
+      { instrument_id: 'Which', pupil_id: 'To whom', 'until date': 'Until when' },
+      'loan_id, deposit_eur, month_eur',
+    ),
+    writes(
+      'take_back_instrument',
+      'Takes a borrowed instrument back.',
+      { loan_id: 'The loan', 'damage?': 'Cracks, missing keys, strings' },
+      'loan_id, refund_eur',
+    ),
+    writes(
+      'order_piano_tuning',
+      'Calls the tuner for a piano.',
+      { room: 'Where it stands', 'before? date': 'Has to be done by' },
+      'order_id, tuned_on, price_eur',
+    ),
+    reads(
+      'free_practice_rooms',
+      'Rooms that are free to practise in.',
+      { 'day date': 'When', 'from time': 'Start', 'piano? yesno': 'Only with a piano' },
+      'rooms[] room, free_until_time, has_piano',
+    ),
+    writes(
+      'book_practice_room',
+      'Reserves a room to practise in.',
+      { room: 'Which', 'day date': 'When', 'from time': 'Start', 'minutes 15..180': 'How long' },
+      'booking_id, room, from_time',
+    ),
+    reads(
+      'ensembles',
+      'Orchestras, choirs and bands one can play in, and what they need.',
+      { 'instrument?': 'What one plays' },
+      'ensembles[] ensemble, leader, wanted_instrument',
+    ),
+    writes(
+      'join_ensemble',
+      'Puts a pupil into an orchestra or band.',
+      { pupil_id: 'The pupil', ensemble: 'Which' },
+      'ensemble, pupil, next_rehearsal_at',
+    ),
+    reads(
+      'concert_programme',
+      'Pieces of a concert in order, with who plays.',
+      { concert_id: 'The concert' },
+      'pieces[] piece, pupil, length_minutes',
+    ),
+    writes(
+      'plan_concert',
+      'Sets a school concert.',
+      { 'day date': 'When', 'at time': 'Start', place: 'Where' },
+      'concert_id, starts_at',
+    ),
+    writes(
+      'add_to_concert',
+      'Puts a piece and its players on the programme.',
+      { concert_id: 'The concert', piece: 'What is played', 'players list': 'Who plays' },
+      'concert_id, place_in_programme_number',
+    ),
+    reads(
+      'transpose_chords',
+      'Moves chords of a song up or down.',
+      { chords: 'Such as G D Em C', 'semitones 1..11': 'How far', 'direction? up|down': 'Which way' },
+      'chords, key',
+    ),
+    writes(
+      'send_term_bill',
+      'Sends the bill of a term to a family.',
+      { pupil_id: 'The pupil', 'term autumn|spring|summer': 'Which' },
+      'bill_id, total_eur, due_on',
+    ),
+  ],
+};
