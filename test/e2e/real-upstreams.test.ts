@@ -46,7 +46,7 @@ describe('an upstream made with the SDK’s 2.x server', () => {
         );
         server.registerTool('count_waves', { description: 'Counts waves.', annotations }, async (context) => {
           const progressToken = context.mcpReq._meta?.progressToken;
-          for (let progress = 1; progress <= 3 && progressToken !== undefined; progress++) {
+          for (const progress of progressToken === undefined ? [] : [1, 2, 3]) {
             await context.mcpReq.notify({
               method: 'notifications/progress',
               params: { progressToken, progress },
