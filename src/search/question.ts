@@ -20,6 +20,11 @@ export interface QuestionTerm {
   readonly number: number;
   /** How many tools of the view have it. */
   readonly tools: number;
+  /**
+   * By how many tools its rarity is counted: a synonym is no rarer than the word it stands for, or "run" would
+   * be found best where a rare word for it is.
+   */
+  readonly rarityTools: number;
 }
 
 export interface ReadQuestion {
@@ -77,6 +82,8 @@ interface Asked extends Word {
   /** The term under English or under the script's own stemmer. */
   readonly key: string;
   times: number;
+  /** How many tools of the view have it, once that is known. */
+  tools: number;
 }
 
 /** Text without spaces has several keys. */
@@ -84,7 +91,7 @@ function addKeys(asked: Map<string, Asked>, { text, script }: Word): void {
   for (const key of termsOf(text, script, 'english')) {
     const known = asked.get(key);
     if (known) known.times++;
-    else if (asked.size < MOST_WORDS) asked.set(key, { text, script, key, times: 1 });
+    else if (asked.size < MOST_WORDS) asked.set(key, { text, script, key, times: 1, tools: 0 });
   }
 }
 
@@ -136,20 +143,21 @@ class Reader implements ReadQuestion {
       met: weight,
       number: found.number,
       tools: found.tools,
+      rarityTools: kind === 'synonym' ? Math.max(found.tools, asked.tools) : found.tools,
     });
     return found.tools;
   }
 
   /** A word under English, and in a view with tools in other languages under those. */
   own(asked: Asked): boolean {
-    let tools = this.#add(asked, asked.key, 'word', 1);
+    asked.tools = this.#add(asked, asked.key, 'word', 1);
     if (asked.script === 'latin') {
       for (const language of this.#lexicon.languages) {
-        tools += this.#add(asked, termOf(asked.text, 'latin', language), 'word', 1);
+        asked.tools += this.#add(asked, termOf(asked.text, 'latin', language), 'word', 1);
       }
     }
-    if (tools > 0) this.words.push({ word: asked.text, known: 1, tools });
-    return tools > 0;
+    if (asked.tools > 0) this.words.push({ word: asked.text, known: 1, tools: asked.tools });
+    return asked.tools > 0;
   }
 
   unknown(asked: Asked): void {
@@ -200,7 +208,12 @@ class Reader implements ReadQuestion {
       if (FUNCTION_WORDS.english.has(second.text) && !PARTICLES.has(second.text)) continue;
       const text = first.text + second.text;
       const key = freshTermOf(text, 'latin', 'english');
-      this.#add({ text, script: 'latin', key, times: 1 }, key, 'joined', this.#constants.joinedWeight);
+      this.#add(
+        { text, script: 'latin', key, times: 1, tools: 0 },
+        key,
+        'joined',
+        this.#constants.joinedWeight,
+      );
     }
   }
 }

@@ -161,7 +161,7 @@ export class View implements ToolIndex, Lexicon {
     const fields = parts
       .map(({ field, count, part }) => ({ field, count, share: part / sum }))
       .sort((a, b) => b.share - a.share);
-    const rarity = this.#idf(term.tools);
+    const rarity = this.#idf(term.rarityTools);
     return [{ term, rarity, score: rarity * term.weight * this.#impact(document, packed), fields }];
   }
 
@@ -280,7 +280,7 @@ export class View implements ToolIndex, Lexicon {
     const { constants } = this.#weighing;
     const weighed = terms
       .map((term) => {
-        const factor = this.#idf(term.tools) * term.weight;
+        const factor = this.#idf(term.rarityTools) * term.weight;
         const highest = scratch.impacts(term.number)?.highest ?? constants.saturation + 1;
         return { term, factor, reach: factor * highest };
       })
