@@ -1,4 +1,5 @@
-import { existsSync, mkdtempSync, readdirSync, readlinkSync, rmSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -128,7 +129,7 @@ describe('commands', () => {
         { name: 'show_picture', readOnly: true },
       ],
     });
-    const found = await run(['search-tools', 'note', 'of', 'the', 'harbour', '--limit', '1', '--json'], {
+    const found = await run(['search-tools', 'read', 'a', 'note', '--limit', '1', '--json'], {
       config,
     });
     expect(JSON.parse(found.stdout)).toMatchObject({
@@ -281,6 +282,129 @@ describe('the demo', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 });
+
+describe('the sample catalog', () => {
+  it('is served without any configuration, and answers calls', async () => {
+    const running = await startStdioProgram('legacy', {}, { args: ['--builtin'] });
+    await running.client.initialize();
+    await until('the catalog is there', async () =>
+      (await running.client.call('search_tools', '{"query":"next boat"}')).includes('"total":312'),
+    );
+    const call = '{"name":"ferry__next_departure","arguments":{"from":"town pier"}}';
+    expect(await running.client.call('call_read_tool', call)).toContain('departs_time');
+    running.child.stdin?.end();
+    expect(await running.exited).toBe(0);
+    expect(running.stderr()).not.toContain('no upstream is configured');
+  });
+
+  it("takes the place of the file's servers, not of its settings", async () => {
+    const { config, child } = harbour();
+    const { stdout, code } = await run(['--builtin', 'search-tools', 'next boat', '--json'], {
+      config: { ...config, searchSchemas: 1 },
+    });
+    expect(code).toBe(0);
+    const { tools, total } = JSON.parse(stdout) as { tools: { inputSchema?: object }[]; total: number };
+    expect(total).toBe(312);
+    expect(tools.filter(({ inputSchema }) => inputSchema !== undefined)).toHaveLength(1);
+    expect(child.pids()).toEqual([]);
+  });
+
+  it('has a demo of its own, which shows what is saved', async () => {
+    const { stdout, code } = await run(['demo', '--builtin', '-o', 'json']);
+    expect(code).toBe(0);
+    const { tools, metaTools, estimatedTokens } = JSON.parse(stdout) as {
+      tools: number;
+      metaTools: number;
+      estimatedTokens: { allTools: number; ourTools: number; searches: number };
+    };
+    expect({ tools, metaTools }).toEqual({ tools: 312, metaTools: 5 });
+    const { allTools, ourTools, searches } = estimatedTokens;
+    expect(ourTools + searches).toBeLessThan(allTools / 10);
+  });
+});
+
+describe('explain', () => {
+  it('says which words were looked up, and what each tool owes to them', async () => {
+    const { config } = harbour();
+    const { stdout, stderr, code } = await run(['explain', 'read', 'the', 'note', 'of', 'xyzzy'], { config });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: 'searched 3 tools\n' });
+    expect(stdout).toMatch(/^looked up: read \(1 tool\), note \(2 tools\), xyzzy \(in no tool\)$/m);
+    expect(stdout).toMatch(/^ignored, as words of grammar: .*the/m);
+    expect(stdout).toMatch(/^read_note +[\d.]+ +.*note \d+ % \(name, first sentence\)/m);
+  });
+
+  it('gives the whole of it as JSON', async () => {
+    const { config } = harbour();
+    const { stdout } = await run(['explain', 'save a note', '--limit', '1', '-o', 'json'], { config });
+    expect(JSON.parse(stdout)).toMatchObject({
+      words: [{ word: 'save' }, { word: 'note' }],
+      tools: [{ name: 'save_note', terms: [{ kind: 'word' }, { kind: 'word' }] }],
+      total: 3,
+    });
+  });
+});
+
+describe('completion', () => {
+  it('is printed, and an unknown shell is a wrong command line', async () => {
+    expect(await run(['completion', 'bash'])).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('complete -F _mcpproxy mcpproxy'),
+      stderr: '',
+    });
+    expect(await run(['completion', 'fsh'])).toEqual({
+      code: 2,
+      stdout: '',
+      stderr:
+        'mcpproxy: there are no completions for "fsh"; give one of bash, zsh, fish, powershell. Did you mean fish or zsh?\n',
+    });
+  });
+});
+
+/** The built program on a terminal of its own, which util-linux makes. */
+function onTerminal(args: readonly string[], env: Readonly<Record<string, string>>, config: object): string {
+  const folder = mkdtempSync(join(tmpdir(), 'terminal-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const file = join(folder, 'config.json');
+  writeFileSync(file, JSON.stringify(config));
+  const command = [
+    process.execPath,
+    join(import.meta.dirname, '../../dist/bin.js'),
+    ...args,
+    '--config',
+    file,
+  ];
+  const { stdout } = spawnSync('script', ['-qec', command.join(' '), '/dev/null'], {
+    encoding: 'utf8',
+    // A terminal on which nobody types.
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { PATH: process.env['PATH'], HOME: folder, TERM: 'xterm', ...env },
+    timeout: 20_000,
+  });
+  return stdout;
+}
+
+describe.skipIf(!/util-linux/.test(spawnSync('script', ['--version'], { encoding: 'utf8' }).stdout ?? ''))(
+  'on a terminal',
+  () => {
+    it('the head of a table is bold, and nothing is with NO_COLOR', async () => {
+      const { config } = harbour();
+      // Makes sure that what is run is what is tested.
+      await run(['--version']);
+      expect(onTerminal(['list-tools', '-q'], {}, config)).toContain('\u001b[1m');
+      const plain = onTerminal(['list-tools', '-q'], { NO_COLOR: '1' }, config);
+      expect(plain).toContain('read_note');
+      expect(plain).not.toContain('\u001b[');
+    });
+
+    it('with --no-input nobody is asked', async () => {
+      const { config, child } = harbour();
+      await run(['--version']);
+      const said = onTerminal(['call-tool', 'save_note', '{}', '--no-input'], {}, config);
+      expect(said).toContain('there is nobody to ask; add --yes to call it');
+      expect(child.callsOf('save_note')).toEqual([]);
+    });
+  },
+);
 
 /** Processes that work in a folder below this one; none where there is no /proc. */
 function processesIn(folder: string): number[] {
