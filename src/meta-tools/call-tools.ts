@@ -11,6 +11,7 @@ import type { Answer, Labelled } from './answer.ts';
 import { readArguments } from './arguments.ts';
 import type { CallContext } from './call-context.ts';
 import { callUpstream } from './call-upstream.ts';
+import { plain } from './definitions.ts';
 import type { MetaToolName } from './definitions.ts';
 import { failureDetails, failureText } from './failure-text.ts';
 import { decide, rejectedArguments } from './refusal.ts';
@@ -60,6 +61,11 @@ export async function callReadTools(
     if (answer.kind === 'error') {
       const { raw } = errorAnswer(
         `The tool asks for something only a single call can pass on: ${answer.raw}`,
+      );
+      results.push({ name, isError: true, raw });
+    } else if (answer.resultType !== undefined && answer.resultType !== 'complete') {
+      const { raw } = errorAnswer(
+        `[upstream_unsupported] The tool answered '${plain(answer.resultType, 40)}': it asks for something only a single call can pass on. Next: call it alone, with call_read_tool.`,
       );
       results.push({ name, isError: true, raw });
     } else results.push({ name, isError: answer.isError, raw: answer.raw });

@@ -1,6 +1,7 @@
 import { ProxyError } from '../base/errors.ts';
 import type { Limits } from '../base/limits.ts';
 import { openDeadline } from '../base/deadline.ts';
+import { mirroredParameters } from '../catalog/mirrored-parameter.ts';
 import type { Tool } from '../catalog/tool.ts';
 import { readTool } from './read-tool.ts';
 import type { RequestContext, Upstream } from './upstream.ts';
@@ -57,7 +58,13 @@ export async function listTools(
       }
       for (const entry of entries) {
         const read = readTool(entry, position++);
+        const mirrored =
+          read.kind === 'tool' && peer.era === 'modern'
+            ? mirroredParameters(read.tool.inputSchema)
+            : undefined;
         if (read.kind === 'dropped') dropped.push({ name: read.name, reason: read.reason });
+        else if (mirrored?.kind === 'invalid')
+          dropped.push({ name: read.tool.name, reason: mirrored.reason });
         else if (tools.has(read.tool.name))
           dropped.push({ name: read.tool.name, reason: 'listed twice; the first counts' });
         else tools.set(read.tool.name, read.tool);
