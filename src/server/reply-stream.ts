@@ -51,6 +51,8 @@ export function openReply(onGone: () => void): ReplyStream {
       if (winner !== 'stream') return respond(winner.reply);
       const encoder = new TextEncoder();
       let keepAlive: NodeJS.Timeout | undefined;
+      // A stream the client has left takes nothing more, not even its end.
+      let isLeft = false;
       const body = new ReadableStream<Uint8Array>({
         start(controller) {
           const end = (): void => {
@@ -64,16 +66,18 @@ export function openReply(onGone: () => void): ReplyStream {
           for (const text of waiting.splice(0)) write(text);
           work.then(
             (reply) => {
+              if (isLeft) return;
               write?.(oneLine(textOf(reply)));
               end();
             },
             (error: unknown) => {
               clearInterval(keepAlive);
-              controller.error(error);
+              if (!isLeft) controller.error(error);
             },
           );
         },
         cancel() {
+          isLeft = true;
           clearInterval(keepAlive);
           write = () => undefined;
           onGone();
