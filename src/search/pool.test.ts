@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createDocumentPool, type IndexedTool } from './index.ts';
+import { createDocumentPool, type IndexedTool, type Match, type ToolIndex } from './index.ts';
 
 let serial = 0;
 function tool(name: string, description: string, more: Partial<IndexedTool> = {}): IndexedTool {
@@ -76,6 +76,26 @@ test('holds a document once for all views, and gives it back when the last is cl
   second.close();
   expect(pool.size).toBe(0);
   expect(() => second.search('issue', { limit: 5 })).toThrow('closed');
+});
+
+test('callers with the same tools share a view, and each may leave it', () => {
+  const pool = createDocumentPool();
+  const [one, other] = [pool.openView(tools), pool.openView(tools)];
+  const renamed = tools.map((tool) => ({ ...tool, exposedName: `z_${tool.exposedName}` }));
+  const third = pool.openView(renamed.toReversed());
+  const ask = (index: ToolIndex): readonly Match[] => index.search('write a file', { limit: 2 }).matches;
+  expect(ask(other)).toEqual(ask(one));
+  expect(ask(third).map(({ position }) => renamed.toReversed()[position]!.name)).toEqual([
+    'write_file',
+    'read_file',
+  ]);
+  one.close();
+  one.close();
+  expect(ask(other)).toHaveLength(2);
+  other.close();
+  expect(pool.size).toBe(5);
+  third.close();
+  expect(pool.size).toBe(0);
 });
 
 test('explains a score by the terms and fields it is made of', () => {

@@ -1,7 +1,14 @@
 import { DocumentReader } from './document-reader.ts';
 import { FIELDS, RANKING, Weighing, type RankingConstants } from './fields.ts';
 import { Postings } from './postings.ts';
-import type { DocumentPool, IndexedTool } from './tool-index.ts';
+import type {
+  DocumentPool,
+  Explanation,
+  IndexedTool,
+  SearchOptions,
+  SearchOutcome,
+  ToolIndex,
+} from './tool-index.ts';
 import { Scratch } from './scratch.ts';
 import { toolText } from './tool-text.ts';
 import { View } from './view.ts';
@@ -56,17 +63,44 @@ export class Pool implements DocumentPool {
     return this.names.length;
   }
 
-  openView(tools: readonly IndexedTool[], weighing = this.#weighing): View {
-    const documents = tools.map((tool) => this.#acquire(tool));
+  openView(tools: readonly IndexedTool[], weighing = this.#weighing): ToolIndex {
+    const documents = tools.map((tool) => this.#numberOf(tool));
     this.#reader.rest();
+    const view = this.#sharedView(documents, tools, weighing);
+    view.users++;
+    return new OpenView(view, () => this.#leave(view));
+  }
+
+  /** The document of a tool; nobody holds it yet when it is new. */
+  #numberOf(tool: IndexedTool): number {
+    let numbers = this.#numbers.get(tool.upstream);
+    if (numbers === undefined) this.#numbers.set(tool.upstream, (numbers = new Map()));
+    const known = numbers.get(tool.digest);
+    if (known !== undefined) return known;
+    const number = this.#add(tool);
+    numbers.set(tool.digest, number);
+    return number;
+  }
+
+  /** Callers who may use the same tools under the same names share a view, and what it has learnt. */
+  #sharedView(documents: readonly number[], tools: readonly IndexedTool[], weighing: Weighing): View {
+    for (const view of this.#views) if (view.isOf(documents, tools, weighing)) return view;
     const view = new View(this, documents, tools, weighing);
+    for (const document of view.documents) {
+      const references = this.#references[document]!;
+      if (references === 0) this.#dead--;
+      this.#references[document] = references + 1;
+    }
     this.#views.add(view);
     return view;
   }
 
-  closeView(view: View, documents: Int32Array): void {
-    if (!this.#views.delete(view)) return;
-    for (const document of documents) {
+  #leave(view: View): void {
+    view.users--;
+    if (view.users > 0) return;
+    this.#views.delete(view);
+    this.scratch.drop(view);
+    for (const document of view.documents) {
       const left = this.#references[document]! - 1;
       this.#references[document] = left;
       if (left === 0) this.#dead++;
@@ -74,26 +108,12 @@ export class Pool implements DocumentPool {
     if (this.#dead > this.#compactAfter && this.#dead * 2 > this.size) this.#compact();
   }
 
-  #acquire(tool: IndexedTool): number {
-    let numbers = this.#numbers.get(tool.upstream);
-    if (numbers === undefined) this.#numbers.set(tool.upstream, (numbers = new Map()));
-    let number = numbers.get(tool.digest);
-    const isNew = number === undefined;
-    if (number === undefined) {
-      number = this.#add(tool);
-      numbers.set(tool.digest, number);
-    }
-    const references = this.#references[number]!;
-    if (references === 0 && !isNew) this.#dead--;
-    this.#references[number] = references + 1;
-    return number;
-  }
-
   #add(tool: IndexedTool): number {
     const number = this.names.length;
     this.names.push(tool.name);
     this.upstreams.push(tool.upstream);
     this.#references.push(0);
+    this.#dead++;
     if (number === this.languages.length) {
       const room = Math.ceil(number * 1.5);
       this.languages = grown(this.languages, new Uint8Array(room));
@@ -155,6 +175,37 @@ export class Pool implements DocumentPool {
         this.postings.add(number, to, counts);
       });
     }
+  }
+}
+
+/** One caller's hold on a view. */
+class OpenView implements ToolIndex {
+  readonly #view: View;
+  #leave: (() => void) | undefined;
+
+  constructor(view: View, leave: () => void) {
+    this.#view = view;
+    this.#leave = leave;
+  }
+
+  search(question: string, options: SearchOptions): SearchOutcome {
+    this.#demandOpen();
+    return this.#view.search(question, options);
+  }
+
+  explain(question: string, options: SearchOptions): Explanation {
+    this.#demandOpen();
+    return this.#view.explain(question, options);
+  }
+
+  close(): void {
+    const leave = this.#leave;
+    this.#leave = undefined;
+    leave?.();
+  }
+
+  #demandOpen(): void {
+    if (this.#leave === undefined) throw new Error('A view was searched after it was closed');
   }
 }
 

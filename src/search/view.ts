@@ -11,14 +11,7 @@ import {
   type QuestionTerm,
   type ReadQuestion,
 } from './question.ts';
-import type {
-  Explanation,
-  IndexedTool,
-  Match,
-  SearchOptions,
-  SearchOutcome,
-  ToolIndex,
-} from './tool-index.ts';
+import type { Explanation, IndexedTool, Match, SearchOptions, SearchOutcome } from './tool-index.ts';
 
 const FIELD_COUNT = FIELDS.length;
 /** A tool that the question names stands before every tool it does not; word scores stay far below. */
@@ -26,35 +19,35 @@ const NAME_SCORE: Readonly<Record<NameMatch, number>> = { exact: 20_000, suffix:
 /** Terms in more documents than this are worth remembering how many of the view's they are in. */
 const COMMON = 64;
 
-/** One caller's documents in the pool: their numbers, their average field lengths, and the answers to questions. */
-export class View implements ToolIndex, Lexicon {
+/**
+ * Some documents of the pool under the names of one kind of caller: their average field lengths, and the
+ * answers to questions about them and nothing else.
+ */
+export class View implements Lexicon {
+  /** How many callers hold it. */
+  users = 0;
   readonly languages: readonly LatinLanguage[];
+  /** Ascending, each once. */
+  documents: Int32Array;
   readonly #pool: Pool;
   readonly #weighing: Weighing;
-  /** Ascending, each once. */
-  #documents: Int32Array;
   /** For each document the positions of its tools in the caller's list (almost always one). */
   readonly #positions: readonly (number | readonly number[])[];
   readonly #exposedNames: readonly string[];
   /** Per field: what a count is divided by is `base + slope · length`. */
   readonly #base = new Float64Array(FIELD_COUNT);
   readonly #slope = new Float64Array(FIELD_COUNT);
-  /** The references that were taken, one for each tool. */
-  #acquired: Int32Array;
-  #isOpen = true;
 
-  constructor(pool: Pool, acquired: readonly number[], tools: readonly IndexedTool[], weighing: Weighing) {
+  /** `numbers` holds the document of each tool. */
+  constructor(pool: Pool, numbers: readonly number[], tools: readonly IndexedTool[], weighing: Weighing) {
     this.#pool = pool;
     this.#weighing = weighing;
-    this.#acquired = Int32Array.from(acquired);
     this.#exposedNames = tools.map((tool) => tool.exposedName);
-    const order = acquired
-      .map((_, position) => position)
-      .sort((a, b) => acquired[a]! - acquired[b]! || a - b);
+    const order = numbers.map((_, position) => position).sort((a, b) => numbers[a]! - numbers[b]! || a - b);
     const documents: number[] = [];
     const positions: (number | number[])[] = [];
     for (const position of order) {
-      const document = acquired[position]!;
+      const document = numbers[position]!;
       const last = positions.at(-1);
       if (documents.at(-1) !== document || last === undefined) {
         documents.push(document);
@@ -62,21 +55,34 @@ export class View implements ToolIndex, Lexicon {
       } else if (typeof last === 'number') positions[positions.length - 1] = [last, position];
       else last.push(position);
     }
-    this.#documents = Int32Array.from(documents);
+    this.documents = Int32Array.from(documents);
     this.#positions = positions;
     this.#measureLengths();
     this.languages = this.#languagesInUse();
   }
 
+  /** Whether it was made of the same documents in the same order, under the same names. */
+  isOf(numbers: readonly number[], tools: readonly IndexedTool[], weighing: Weighing): boolean {
+    return (
+      tools.length === this.#exposedNames.length &&
+      weighing === this.#weighing &&
+      this.#positions.every((_, ordinal) => {
+        const document = this.documents[ordinal];
+        return this.#positionsOf(ordinal).every((position) => numbers[position] === document);
+      }) &&
+      this.#exposedNames.every((name, position) => name === tools[position]!.exposedName)
+    );
+  }
+
   #measureLengths(): void {
     const totals = new Float64Array(FIELD_COUNT);
-    for (const document of this.#documents) {
+    for (const document of this.documents) {
       for (let field = 0; field < FIELD_COUNT; field++)
         totals[field]! += this.#pool.lengths[document * FIELD_COUNT + field]!;
     }
     FIELDS.forEach((name, field) => {
       const share = this.#weighing.constants.lengthShare[name];
-      const average = totals[field]! / this.#documents.length || 1;
+      const average = totals[field]! / this.documents.length || 1;
       this.#base[field] = 1 - share;
       this.#slope[field] = share / average;
     });
@@ -84,28 +90,19 @@ export class View implements ToolIndex, Lexicon {
 
   #languagesInUse(): readonly LatinLanguage[] {
     const isUsed = new Uint8Array(LATIN_LANGUAGES.length);
-    for (const document of this.#documents) isUsed[this.#pool.languages[document]!] = 1;
+    for (const document of this.documents) isUsed[this.#pool.languages[document]!] = 1;
     return LATIN_LANGUAGES.filter((language, i) => isUsed[i] === 1 && language !== 'english');
-  }
-
-  close(): void {
-    if (!this.#isOpen) return;
-    this.#isOpen = false;
-    this.#pool.scratch.drop(this);
-    this.#pool.closeView(this, this.#acquired);
   }
 
   /** Takes over new document numbers after compaction, which keeps their order. */
   renumber(renumbered: Int32Array): void {
     this.#pool.scratch.drop(this);
-    this.#documents = this.#documents.map((document) => renumbered[document]!);
-    this.#acquired = this.#acquired.map((document) => renumbered[document]!);
+    this.documents = this.documents.map((document) => renumbered[document]!);
   }
 
   search(question: string, options: SearchOptions): SearchOutcome {
-    if (!this.#isOpen) throw new Error('A view was searched after it was closed');
     const { scratch } = this.#pool;
-    scratch.take(this, this.#documents, this.#pool.capacity);
+    scratch.take(this, this.documents, this.#pool.capacity);
     try {
       const read = readQuestion(question, this, this.#weighing.constants);
       const named = this.#namedTools(question);
@@ -120,7 +117,7 @@ export class View implements ToolIndex, Lexicon {
     const { matches, coverage } = this.search(question, options);
     const { scratch } = this.#pool;
     const { constants } = this.#weighing;
-    scratch.take(this, this.#documents, this.#pool.capacity);
+    scratch.take(this, this.documents, this.#pool.capacity);
     const { terms, words, ignored } = readQuestion(question, this, constants);
     const named = this.#namedTools(question);
     const ordinals = new Map(
@@ -130,7 +127,7 @@ export class View implements ToolIndex, Lexicon {
     );
     const explained = matches.map((match) => {
       const ordinal = ordinals.get(match.position)!;
-      const met = terms.flatMap((term) => this.#explainTerm(term, this.#documents[ordinal]!));
+      const met = terms.flatMap((term) => this.#explainTerm(term, this.documents[ordinal]!));
       const tenths = met.reduce((sum, { term }) => sum + tenthsMet(term), 0);
       const total = met.reduce((sum, { score }) => sum + score, 0);
       return {
@@ -252,7 +249,7 @@ export class View implements ToolIndex, Lexicon {
 
   /** The rarity of a term in the view. */
   #idf(tools: number): number {
-    return Math.log(1 + (this.#documents.length - tools + 0.5) / (tools + 0.5));
+    return Math.log(1 + (this.documents.length - tools + 0.5) / (tools + 0.5));
   }
 
   /** Share of the question's idf mass that the view knows; an unknown word weighs 0.7 of the rarest. */
