@@ -10,7 +10,7 @@ import type { SourceFile } from './source-file.ts';
 import { isPlainRemote, mistakeInUrl } from './upstream-url.ts';
 
 /** Our names of an entry's keys, each with the names other clients give the same thing. */
-const KEYS = {
+export const ENTRY_KEYS = {
   name: ['name'],
   description: ['description'],
   command: ['command'],
@@ -25,21 +25,23 @@ const KEYS = {
   disabled: ['disabled'],
 } as const;
 
-type Key = keyof typeof KEYS;
+export type EntryKey = keyof typeof ENTRY_KEYS;
 
-const KEY_OF = new Map<string, Key>(
-  Object.entries(KEYS).flatMap(([key, names]) => names.map((name): [string, Key] => [name, key as Key])),
+const KEY_OF = new Map<string, EntryKey>(
+  Object.entries(ENTRY_KEYS).flatMap(([key, names]) =>
+    names.map((name): [string, EntryKey] => [name, key as EntryKey]),
+  ),
 );
 
 /** Keys of other clients that only concern their own screens, approvals or records. */
-const OTHERS = new Set(
+export const IGNORED_KEYS: ReadonlySet<string> = new Set(
   'alwaysAllow alwaysLoad autoApprove autoapprove created dev gallery icon source startup_timeout_sec timeout title tool_timeout_sec trust updated version'.split(
     ' ',
   ),
 );
 
 /** Keys of other clients that change what an entry does there and do nothing here, which its author should know. */
-const WITHOUT_EFFECT = new Set(
+export const INEFFECTIVE_KEYS: ReadonlySet<string> = new Set(
   'authProviderType disabledTools disabled_tools enabledTools enabled_tools envFile excludeTools includeTools isolation oauth quarantined sandbox sandboxEnabled tools'.split(
     ' ',
   ),
@@ -110,7 +112,7 @@ class EntryReader {
   readonly #file: SourceFile;
   readonly #findings: Findings;
   readonly #mistakes: Mistake[] = [];
-  readonly #members = new Map<Key, JsonMember>();
+  readonly #members = new Map<EntryKey, JsonMember>();
 
   constructor(node: JsonNode, start: number, path: string, file: SourceFile, findings: Findings) {
     this.#node = node;
@@ -169,9 +171,9 @@ class EntryReader {
   }
 
   #unknown(member: JsonMember): void {
-    if (OTHERS.has(member.key) || member.key.startsWith('$')) return;
+    if (IGNORED_KEYS.has(member.key) || member.key.startsWith('$')) return;
     const origin = this.#file.originAt(member.keyStart);
-    if (WITHOUT_EFFECT.has(member.key)) {
+    if (INEFFECTIVE_KEYS.has(member.key)) {
       this.#findings.warning(origin, `${this.#path} has "${member.key}", which has no effect here.`);
       return;
     }
@@ -180,7 +182,7 @@ class EntryReader {
       `${this.#path} has the unknown key ${quoted(member.key)}, which is ignored.`,
       {
         word: member.key,
-        among: Object.keys(KEYS),
+        among: Object.keys(ENTRY_KEYS),
       },
     );
   }
@@ -195,7 +197,7 @@ class EntryReader {
     return enabled ?? !(disabled ?? false);
   }
 
-  #boolean(key: Key): boolean | undefined {
+  #boolean(key: EntryKey): boolean | undefined {
     const member = this.#members.get(key);
     if (member === undefined) return undefined;
     const { node } = member;

@@ -1,0 +1,203 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { blocksOf, commandsIn, mistakesIn, wordsOf, wrongLinks } from '../scripts/docs/check.ts';
+import type { Document } from '../scripts/docs/check.ts';
+import { configurationPage } from '../scripts/docs/configuration-page.ts';
+import { errorsPage } from '../scripts/docs/errors-page.ts';
+import { limitsPage } from '../scripts/docs/limits-page.ts';
+import { toolsPage } from '../scripts/docs/tools-page.ts';
+import type { Try, TriedResult } from '../scripts/docs/try.ts';
+import { wirePage } from '../scripts/docs/wire-page.ts';
+import { CHANGES } from '../scripts/docs/wire-table.ts';
+import { sampleRecords } from '../src/cli/builtin/sample-records.ts';
+import { rawStdio } from './support/clients.ts';
+import { whenDone } from './support/cleanup.ts';
+import { ownHome, programTarget, startProxy, stdioRecord } from './support/proxy.ts';
+import type { RunningProxy } from './support/proxy.ts';
+import { scriptStdio } from './support/stdio-upstream.ts';
+
+const root = resolve(import.meta.dirname, '..');
+const program = join(root, 'dist/bin.js');
+
+const failing = (name: string, does: object): object => ({
+  definition: { name, description: `Answers with ${name}.`, inputSchema: { type: 'object' } },
+  does,
+});
+
+function runProgram(args: readonly string[], file?: string): Awaited<ReturnType<Try['program']>> {
+  const { home, env } = ownHome();
+  if (file !== undefined) writeFileSync(join(home, 'mcpproxy.json'), file);
+  const ran = spawnSync(process.execPath, [program, ...args], { cwd: home, env, encoding: 'utf8' });
+  const plain = (text: string): string => text.replaceAll(`${home}/`, '');
+  return { code: ran.status ?? 'killed', stdout: plain(ran.stdout), stderr: plain(ran.stderr) };
+}
+
+/** The pages' examples, from real runs. */
+async function openTry(): Promise<Try> {
+  // Builds the program where that is needed.
+  await programTarget({});
+  const town = await startProxy({
+    upstreams: sampleRecords(join(root, 'dist/cli/builtin/sample-program.js')),
+  });
+  const harbour = scriptStdio({
+    tools: [
+      failing('reject', { kind: 'error', code: -32_000, message: 'The harbour is closed in this fog.' }),
+      failing('vanish', { kind: 'crash', exitCode: 3 }),
+    ] as Parameters<typeof scriptStdio>[0]['tools'],
+  });
+  const troubled = await startProxy({
+    upstreams: [
+      stdioRecord('harbour', harbour),
+      stdioRecord('lighthouse', { command: 'lighthouse-server', args: [] }),
+    ],
+  });
+  await Promise.all([town.settled(), troubled.settled()]);
+  const calling =
+    ({ proxy }: RunningProxy): Try['meta'] =>
+    async (metaTool, args) =>
+      JSON.parse(await proxy.local.callMetaTool(metaTool, args)) as TriedResult;
+  return {
+    meta: calling(town),
+    inTrouble: calling(troubled),
+    program: async (args, file) => runProgram(args, file),
+  };
+}
+
+describe('the reference pages', () => {
+  let attempt: Try;
+  beforeAll(async () => {
+    attempt = await openTry();
+  });
+
+  /** `npm run docs` writes them; here they are compared. */
+  const isFresh = async (name: string, text: string): Promise<void> =>
+    expect(text, `docs/${name} is out of date: npm run docs writes it anew`).toMatchFileSnapshot(
+      join(root, 'docs', name),
+    );
+
+  it('configuration.md is fresh', async () => {
+    await isFresh('configuration.md', await configurationPage(attempt));
+  });
+  it('tools.md is fresh', async () => {
+    await isFresh('tools.md', await toolsPage(attempt));
+  });
+  it('errors.md is fresh', async () => {
+    await isFresh('errors.md', await errorsPage(attempt));
+  });
+  it('limits.md is fresh', async () => {
+    await isFresh('limits.md', await limitsPage(attempt));
+  });
+  it('compatibility-wire.md is fresh, and the tests it names are there', async () => {
+    await isFresh('compatibility-wire.md', wirePage());
+    for (const {
+      test: [file, name],
+    } of CHANGES)
+      expect(readFileSync(join(root, 'test/e2e', file), 'utf8')).toContain(`'${name}'`);
+  });
+});
+
+/** The documents people read, by their paths. */
+function documents(): Document[] {
+  const inDocs = readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.md'))
+    .map((file) => `docs/${file.replaceAll('\\', '/')}`);
+  const atRoot = readdirSync(root).filter((file) => file.endsWith('.md'));
+  return [...atRoot, ...inDocs].map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }));
+}
+
+describe('the documents', () => {
+  it('link to files and headings that are there', () => {
+    expect(wrongLinks(documents(), (path) => existsSync(join(root, path)))).toEqual([]);
+  });
+
+  it('quote command lines the program understands', async () => {
+    const quoted = documents().flatMap(({ path, text }) =>
+      commandsIn(text).map((command) => ({ path, command })),
+    );
+    expect(quoted.length).toBeGreaterThan(20);
+    const wrong: string[] = [];
+    for (const { path, command } of quoted) {
+      for (const mistake of await mistakesIn(command)) wrong.push(`${path}: ${command}: ${mistake}`);
+    }
+    expect(wrong).toEqual([]);
+  });
+});
+
+describe('the checks of documents', () => {
+  it('find links that lead nowhere', () => {
+    const text = '# One two\n[a](b.md) [c](#one-two) [d](#three) `[e](f.md)` [g](https://h.example/i)';
+    expect(wrongLinks([{ path: 'docs/x.md', text }], (path) => path === 'docs/x.md')).toEqual([
+      'docs/x.md: there is no docs/b.md',
+      'docs/x.md: docs/x.md has no heading #three',
+    ]);
+  });
+
+  it('find command lines in blocks and sentences, and mistakes in them', async () => {
+    const text =
+      'Run `mcpproxy serve` or\n```sh\n# a word before\nA=1 mcpproxy --stdoi # why\nclaude mcp add x -- npx -y mcp-toolsearch-proxy --stdio\n```\n```console\n$ mcpproxy list-tools | head\nmcpproxy is output here\n```\n';
+    expect(commandsIn(text)).toEqual(['--stdoi # why', '--stdio', 'list-tools | head', 'serve']);
+    expect(await mistakesIn('--stdoi # why')).toEqual(['there is no flag "--stdoi". Did you mean --stdio?']);
+    expect(await mistakesIn('list-tools | head')).toEqual([]);
+    expect(wordsOf(`call-tool a '{"b": 1}' [--yes]`)).toEqual(['call-tool', 'a', '{"b": 1}', '--yes']);
+  });
+});
+
+/** A server of a client's configuration, wherever in it. */
+interface Entry {
+  readonly command: string;
+  readonly args: readonly string[];
+}
+
+function entriesIn(value: unknown): Entry[] {
+  if (typeof value !== 'object' || value === null) return [];
+  const { command, cmd, args } = value as { command?: unknown; cmd?: unknown; args?: unknown };
+  const program = command ?? cmd;
+  if (typeof program === 'string' && Array.isArray(args))
+    return [{ command: program, args: args as string[] }];
+  return Object.values(value).flatMap(entriesIn);
+}
+
+/** The stdio servers of `docs/clients.md`: of JSON blocks whole, of the others the lines that say what is started. */
+function clientEntries(): Entry[] {
+  const text = readFileSync(join(root, 'docs/clients.md'), 'utf8');
+  return blocksOf(text).flatMap(({ language, text: inside }) => {
+    if (language === 'json') return entriesIn(JSON.parse(inside));
+    if (language === 'toml' || language === 'yaml') {
+      const started = /^\s*(?:command|cmd)\s*[=:]\s*"?([^"\n]+?)"?\s*$/m.exec(inside)?.[1];
+      const args = /^\s*args\s*[=:]\s*(\[.*\])\s*$/m.exec(inside)?.[1];
+      if (started === undefined || args === undefined) return [];
+      return [{ command: started, args: JSON.parse(args) as string[] }];
+    }
+    if (language !== 'sh') return [];
+    // `claude mcp add NAME -- PROGRAM ARGS…`
+    return inside.split('\n').flatMap((line) => {
+      const [, tail] = / -- (.+)$/.exec(line) ?? [];
+      const [started, ...args] = wordsOf(tail ?? '');
+      return started === undefined ? [] : [{ command: started, args }];
+    });
+  });
+}
+
+describe('docs/clients.md', () => {
+  it('has snippets whose commands start a server that answers initialize', async () => {
+    const entries = clientEntries();
+    expect(entries.length).toBeGreaterThanOrEqual(8);
+    for (const { command, args } of entries) {
+      // The published package is not what is tested here: `npx -y mcp-toolsearch-proxy` becomes this build.
+      expect([command, ...args.slice(0, 2)]).toEqual(['npx', '-y', 'mcp-toolsearch-proxy']);
+      const { home, env } = ownHome();
+      writeFileSync(join(home, 'mcpproxy.json'), '{ "mcpServers": {} }');
+      const own = args.slice(2).map((arg) => arg.replace(/^\/(?:home|Users)\/\w+/, home));
+      const child = spawn(process.execPath, [program, ...own], {
+        cwd: home,
+        env,
+        stdio: ['pipe', 'pipe', 'ignore'],
+      });
+      whenDone(() => void child.kill('SIGKILL'));
+      expect(await rawStdio(child.stdin, child.stdout, 'legacy').initialize()).toContain('"instructions"');
+      child.stdin.end();
+    }
+  });
+});
