@@ -25,7 +25,7 @@ export class DocumentReader {
 
   readonly #vocabulary: Vocabulary;
   readonly #table: WordTable;
-  #counts = new Int32Array(1024);
+  #counts = new Int32Array(256);
   readonly #words: string[] = [];
   readonly #scripts: Script[] = [];
   /** The word's number in the table, or `NOT_LATIN`. */

@@ -12,13 +12,13 @@ const LARGEST_BLOCK = 256;
  */
 export class Postings {
   /** Read by the inner loops; see `HEADER` and `POSTING` for its layout. Cell 0 is unused, so 0 can mean none. */
-  cells = new Int32Array(4096);
+  cells = new Int32Array(1024);
   #used = 1;
-  #heads = new Int32Array(1024);
-  #tails = new Int32Array(1024);
+  #heads = new Int32Array(256);
+  #tails = new Int32Array(256);
   /** Capacity of the last block, in postings. */
-  #tailSizes = new Uint16Array(1024);
-  #counts = new Int32Array(1024);
+  #tailSizes = new Uint16Array(256);
+  #counts = new Int32Array(256);
 
   /** Where a term's first block begins; 0 when the term has no postings. */
   head(term: number): number {

@@ -61,6 +61,9 @@ test('bounds what it reads of a hostile definition, and takes schemas of any sha
   );
   let deep: Record<string, unknown> = { properties: { deepest: {} } };
   for (let i = 0; i < 1_000; i++) deep = { properties: { level: deep } };
+  const choices = { enum: Array.from({ length: 100 }, () => long) };
+  expect(text({ name: long, title: long, upstream: long }).name[0]).toHaveLength(300);
+  expect(text({ inputSchema: choices }).choice.join('').length).toBeLessThan(15_000);
   const read = text({ description: long, inputSchema: { properties, allOf: [deep] } });
   expect(read.lead.join('').length + read.rest.join('').length).toBeLessThan(10_000);
   expect(read.parameterText.join('').length).toBeLessThan(15_000);

@@ -9,8 +9,11 @@ export type ToolText = Readonly<Record<Field, readonly string[]>>;
 const LONGEST_LEAD = 400;
 const LONGEST_REST = 8_000;
 const LONGEST_PARAMETER_TEXT = 12_000;
+const LONGEST_NAME = 300;
 const MOST_PARAMETERS = 400;
+const MOST_SUBSCHEMAS = 4_000;
 const MOST_CHOICES = 40;
+const MOST_CHOICES_IN_ALL = 1_000;
 const DEEPEST = 5;
 
 /**
@@ -20,14 +23,16 @@ const DEEPEST = 5;
  * where the tool lives and not what it does.
  */
 export function toolText(tool: IndexedTool): ToolText {
-  const cut = tool.name.lastIndexOf('__');
-  const hasPrefix = cut > 0 && cut + 2 < tool.name.length;
+  const ownName = tool.name.slice(0, LONGEST_NAME);
+  const cut = ownName.lastIndexOf('__');
+  const hasPrefix = cut > 0 && cut + 2 < ownName.length;
+  const upstream = tool.upstream.slice(0, LONGEST_NAME);
   const { lead, rest } = divideDescription(tool.description);
   const schema = schemaText(tool.inputSchema);
   return {
-    name: [hasPrefix ? tool.name.slice(cut + 2) : tool.name],
-    title: tool.title === undefined ? [] : [tool.title],
-    server: hasPrefix ? [tool.upstream, tool.name.slice(0, cut)] : [tool.upstream],
+    name: [hasPrefix ? ownName.slice(cut + 2) : ownName],
+    title: tool.title === undefined ? [] : [tool.title.slice(0, LONGEST_NAME)],
+    server: hasPrefix ? [upstream, ownName.slice(0, cut)] : [upstream],
     lead: [lead],
     rest: [rest],
     parameter: schema.names,
@@ -61,10 +66,11 @@ interface SchemaText {
   readonly texts: string[];
   readonly choices: string[];
   textLength: number;
+  visited: number;
 }
 
 function schemaText(schema: JsonObject): SchemaText {
-  const found: SchemaText = { names: [], texts: [], choices: [], textLength: 0 };
+  const found: SchemaText = { names: [], texts: [], choices: [], textLength: 0, visited: 0 };
   collect(schema, 0, found);
   return found;
 }
@@ -74,17 +80,19 @@ const SUBSCHEMA_LISTS = ['anyOf', 'oneOf', 'allOf'] as const;
 const SUBSCHEMA_MAPS = ['$defs', 'definitions'] as const;
 
 function collect(schema: unknown, depth: number, found: SchemaText): void {
-  if (depth > DEEPEST || !isObject(schema)) return;
+  if (depth > DEEPEST || !isObject(schema) || found.visited++ > MOST_SUBSCHEMAS) return;
   const choices = schema['enum'];
   if (Array.isArray(choices)) {
     for (const choice of choices.slice(0, MOST_CHOICES))
-      if (typeof choice === 'string') found.choices.push(choice);
+      if (typeof choice === 'string' && found.choices.length < MOST_CHOICES_IN_ALL) {
+        found.choices.push(choice.slice(0, LONGEST_NAME));
+      }
   }
   const properties = schema['properties'];
   if (isObject(properties)) {
     for (const [name, property] of Object.entries(properties)) {
       if (found.names.length >= MOST_PARAMETERS) return;
-      found.names.push(name);
+      found.names.push(name.slice(0, LONGEST_NAME));
       const description = isObject(property) ? property['description'] : undefined;
       if (typeof description === 'string' && found.textLength < LONGEST_PARAMETER_TEXT) {
         found.texts.push(description.slice(0, LONGEST_PARAMETER_TEXT - found.textLength));

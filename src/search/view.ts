@@ -1,42 +1,26 @@
-import { FIELDS, type Weighing } from './fields.ts';
-import type { LatinLanguage } from './function-words.ts';
-import { LATIN_LANGUAGES } from './language.ts';
+import type { Weighing } from './fields.ts';
 import { matchName, namePieces, type NameMatch, type NamePiece } from './name-match.ts';
 import type { Pool } from './pool.ts';
-import type { Impacts } from './scratch.ts';
-import {
-  readQuestion,
-  type Lexicon,
-  type NearTerm,
-  type QuestionTerm,
-  type ReadQuestion,
-} from './question.ts';
+import { readQuestion } from './question.ts';
 import type { Explanation, IndexedTool, Match, SearchOptions, SearchOutcome } from './tool-index.ts';
+import { tenthsMet, ViewWords } from './view-words.ts';
 
-const FIELD_COUNT = FIELDS.length;
 /** A tool that the question names stands before every tool it does not; word scores stay far below. */
 const NAME_SCORE: Readonly<Record<NameMatch, number>> = { exact: 20_000, suffix: 10_000 };
-/** Terms in more documents than this are worth remembering how many of the view's they are in. */
-const COMMON = 64;
 
 /**
  * Some documents of the pool under the names of one kind of caller: their average field lengths, and the
  * answers to questions about them and nothing else.
  */
-export class View implements Lexicon {
+export class View {
   /** How many callers hold it. */
   users = 0;
-  readonly languages: readonly LatinLanguage[];
-  /** Ascending, each once. */
-  documents: Int32Array;
+  readonly #words: ViewWords;
   readonly #pool: Pool;
   readonly #weighing: Weighing;
   /** For each document the positions of its tools in the caller's list (almost always one). */
   readonly #positions: readonly (number | readonly number[])[];
   readonly #exposedNames: readonly string[];
-  /** Per field: what a count is divided by is `base + slope · length`. */
-  readonly #base = new Float64Array(FIELD_COUNT);
-  readonly #slope = new Float64Array(FIELD_COUNT);
 
   /** `numbers` holds the document of each tool. */
   constructor(pool: Pool, numbers: readonly number[], tools: readonly IndexedTool[], weighing: Weighing) {
@@ -55,10 +39,12 @@ export class View implements Lexicon {
       } else if (typeof last === 'number') positions[positions.length - 1] = [last, position];
       else last.push(position);
     }
-    this.documents = Int32Array.from(documents);
+    this.#words = new ViewWords(pool, Int32Array.from(documents), weighing);
     this.#positions = positions;
-    this.#measureLengths();
-    this.languages = this.#languagesInUse();
+  }
+
+  get documents(): Int32Array {
+    return this.#words.documents;
   }
 
   /** Whether it was made of the same documents in the same order, under the same names. */
@@ -74,40 +60,20 @@ export class View implements Lexicon {
     );
   }
 
-  #measureLengths(): void {
-    const totals = new Float64Array(FIELD_COUNT);
-    for (const document of this.documents) {
-      for (let field = 0; field < FIELD_COUNT; field++)
-        totals[field]! += this.#pool.lengths[document * FIELD_COUNT + field]!;
-    }
-    FIELDS.forEach((name, field) => {
-      const share = this.#weighing.constants.lengthShare[name];
-      const average = totals[field]! / this.documents.length || 1;
-      this.#base[field] = 1 - share;
-      this.#slope[field] = share / average;
-    });
-  }
-
-  #languagesInUse(): readonly LatinLanguage[] {
-    const isUsed = new Uint8Array(LATIN_LANGUAGES.length);
-    for (const document of this.documents) isUsed[this.#pool.languages[document]!] = 1;
-    return LATIN_LANGUAGES.filter((language, i) => isUsed[i] === 1 && language !== 'english');
-  }
-
   /** Takes over new document numbers after compaction, which keeps their order. */
   renumber(renumbered: Int32Array): void {
     this.#pool.scratch.drop(this);
-    this.documents = this.documents.map((document) => renumbered[document]!);
+    this.#words.documents = this.documents.map((document) => renumbered[document]!);
   }
 
   search(question: string, options: SearchOptions): SearchOutcome {
     const { scratch } = this.#pool;
     scratch.take(this, this.documents, this.#pool.capacity);
     try {
-      const read = readQuestion(question, this, this.#weighing.constants);
+      const read = readQuestion(question, this.#words, this.#weighing.constants);
       const named = this.#namedTools(question);
-      this.#scoreTerms(read.terms, options.limit, named);
-      return { matches: this.#best(options.limit, named), coverage: this.#coverage(read) };
+      this.#words.addTerms(read.terms, options.limit, named);
+      return { matches: this.#best(options.limit, named), coverage: this.#words.coverage(read) };
     } finally {
       scratch.clear();
     }
@@ -118,7 +84,7 @@ export class View implements Lexicon {
     const { scratch } = this.#pool;
     const { constants } = this.#weighing;
     scratch.take(this, this.documents, this.#pool.capacity);
-    const { terms, words, ignored } = readQuestion(question, this, constants);
+    const { terms, words, ignored } = readQuestion(question, this.#words, constants);
     const named = this.#namedTools(question);
     const ordinals = new Map(
       this.#positions.flatMap((_, ordinal) =>
@@ -127,217 +93,22 @@ export class View implements Lexicon {
     );
     const explained = matches.map((match) => {
       const ordinal = ordinals.get(match.position)!;
-      const met = terms.flatMap((term) => this.#explainTerm(term, this.documents[ordinal]!));
-      const tenths = met.reduce((sum, { term }) => sum + tenthsMet(term), 0);
+      let tenths = 0;
+      const met = terms.flatMap((term) => {
+        const found = this.#words.explain(term, this.documents[ordinal]!);
+        if (found === undefined) return [];
+        tenths += tenthsMet(term);
+        return [found];
+      });
       const total = met.reduce((sum, { score }) => sum + score, 0);
       return {
         ...match,
         named: named.get(ordinal) ?? 0,
         metFactor: this.#weighing.metFactor(tenths),
-        terms: met
-          .map(({ term: { word, term, kind, weight, tools }, rarity, score, fields }) => {
-            return { word, term, kind, weight, tools, rarity, score, share: score / total, fields };
-          })
-          .sort((a, b) => b.score - a.score),
+        terms: met.map((term) => ({ ...term, share: term.score / total })).sort((a, b) => b.score - a.score),
       };
     });
     return { matches: explained, coverage, words, ignored };
-  }
-
-  #explainTerm(term: QuestionTerm, document: number) {
-    let packed = 0;
-    this.#pool.postings.each(term.number, (other, counts) => {
-      if (other === document) packed = counts;
-    });
-    if (packed === 0) return [];
-    const parts = FIELDS.flatMap((field, i) => {
-      const count = (packed >>> (i * 4)) & 15;
-      return count === 0 ? [] : [{ field, count, part: this.#fieldPart(document, i, count) }];
-    });
-    const sum = parts.reduce((all, { part }) => all + part, 0);
-    const fields = parts
-      .map(({ field, count, part }) => ({ field, count, share: part / sum }))
-      .sort((a, b) => b.share - a.share);
-    const rarity = this.#idf(term.rarityTools);
-    return [{ term, rarity, score: rarity * term.weight * this.#impact(document, packed), fields }];
-  }
-
-  // ——— The words of this view ———
-
-  find(term: string): { readonly number: number; readonly tools: number } | undefined {
-    const number = this.#pool.vocabulary.find(term);
-    if (number === undefined) return undefined;
-    const tools = this.#frequency(number);
-    return tools === 0 ? undefined : { number, tools };
-  }
-
-  near(word: string, most: number): readonly NearTerm[] {
-    const found: NearTerm[] = [];
-    for (const { number, distance } of this.#pool.vocabulary.near(word, most)) {
-      const tools = this.#frequency(number);
-      if (tools > 0) found.push({ number, distance, tools, term: this.#pool.vocabulary.term(number) });
-    }
-    return found.sort((a, b) => a.distance - b.distance || b.tools - a.tools || (a.term < b.term ? -1 : 1));
-  }
-
-  /**
-   * How many tools of the view have a term. A common term is counted once while the same view asks, and when
-   * it is asked for again, what it gives each tool is kept as well.
-   */
-  #frequency(term: number): number {
-    const { postings, scratch } = this.#pool;
-    const known = scratch.frequencies.get(term);
-    if (known !== undefined) {
-      if (scratch.impacts(term) === undefined) scratch.keepImpacts(term, this.#impactsOf(term, known));
-      return known;
-    }
-    const { cells } = postings;
-    const { ordinals } = scratch;
-    let tools = 0;
-    for (let block = postings.head(term); block !== 0; block = cells[block]!) {
-      const end = block + 2 + cells[block + 1]! * 2;
-      for (let at = block + 2; at < end; at += 2) if (ordinals[cells[at]!]! > 0) tools++;
-    }
-    if (postings.count(term) > COMMON) scratch.frequencies.set(term, tools);
-    return tools;
-  }
-
-  #impactsOf(term: number, tools: number): Impacts {
-    const { postings, scratch } = this.#pool;
-    const { cells } = postings;
-    const impacts = { ordinals: new Int32Array(tools), values: new Float32Array(tools), highest: 0 };
-    let i = 0;
-    for (let block = postings.head(term); block !== 0; block = cells[block]!) {
-      const end = block + 2 + cells[block + 1]! * 2;
-      for (let at = block + 2; at < end; at += 2) {
-        const ordinal = scratch.ordinals[cells[at]!]! - 1;
-        if (ordinal < 0) continue;
-        const impact = this.#impact(cells[at]!, cells[at + 1]!);
-        impacts.ordinals[i] = ordinal;
-        impacts.values[i++] = impact;
-        if (impact > impacts.highest) impacts.highest = impact;
-      }
-    }
-    return impacts;
-  }
-
-  #fieldPart(document: number, field: number, count: number): number {
-    const length = this.#pool.lengths[document * FIELD_COUNT + field]!;
-    return (this.#weighing.weights[field]! * count) / (this.#base[field]! + this.#slope[field]! * length);
-  }
-
-  /**
-   * What a document's counts of a term are worth, before the term's rarity: weighted by field and length,
-   * then saturated; below saturation + 1. In single precision, so that kept impacts equal computed ones.
-   */
-  #impact(document: number, packed: number): number {
-    const { lengths } = this.#pool;
-    const { weights, constants } = this.#weighing;
-    const first = document * FIELD_COUNT;
-    let counts = packed;
-    let weighted = 0;
-    while (counts !== 0) {
-      const shift = (31 - Math.clz32(counts & -counts)) & 28;
-      const field = shift >> 2;
-      const times = (counts >>> shift) & 15;
-      weighted +=
-        (weights[field]! * times) / (this.#base[field]! + this.#slope[field]! * lengths[first + field]!);
-      counts &= ~(15 << shift);
-    }
-    return Math.fround((weighted * (constants.saturation + 1)) / (constants.saturation + weighted));
-  }
-
-  /** The rarity of a term in the view. */
-  #idf(tools: number): number {
-    return Math.log(1 + (this.documents.length - tools + 0.5) / (tools + 0.5));
-  }
-
-  /** Share of the question's idf mass that the view knows; an unknown word weighs 0.7 of the rarest. */
-  #coverage({ words }: ReadQuestion): number {
-    const unknownMass = 0.7 * this.#idf(0);
-    let known = 0;
-    let total = 0;
-    for (const word of words) {
-      const mass = word.known === 1 ? this.#idf(word.tools) : unknownMass;
-      total += mass;
-      known += mass * word.known;
-    }
-    return total === 0 ? 0 : known / total;
-  }
-
-  // ——— BM25F over the words ———
-
-  /**
-   * Adds up the terms in the scratch, rarest first. When what is left could not lift a tool that has no score
-   * yet among the best `limit`, only tools with a score are looked at: the best few and their scores are the
-   * same, and the commonest words, whose lists are longest, cost least.
-   */
-  #scoreTerms(terms: readonly QuestionTerm[], limit: number, named: ReadonlyMap<number, number>): void {
-    const { scratch } = this.#pool;
-    const { constants } = this.#weighing;
-    const weighed = terms
-      .map((term) => {
-        const factor = this.#idf(term.rarityTools) * term.weight;
-        const highest = scratch.impacts(term.number)?.highest ?? constants.saturation + 1;
-        return { term, factor, reach: factor * highest };
-      })
-      .sort((a, b) => b.factor - a.factor || (a.term.term < b.term.term ? -1 : 1));
-    // A named tool must get all of its score.
-    for (const ordinal of named.keys()) this.#touch(ordinal);
-    const total = weighed.reduce((sum, { reach }) => sum + reach, 0);
-    let left = total;
-    let metLeft = terms.reduce((sum, { met }) => sum + met, 0);
-    let isClosed = false;
-    for (const { term, factor, reach } of weighed) {
-      if (!isClosed && scratch.touchedCount > limit) {
-        const mostLeft = left * Math.max(1, metLeft) ** constants.matchedExponent;
-        // No score so far exceeds what the terms so far can give.
-        isClosed = mostLeft < total - left && mostLeft < this.#scoreAtRank(limit);
-      }
-      this.#addTerm(term, factor, isClosed);
-      left -= reach;
-      metLeft -= term.met;
-    }
-  }
-
-  #touch(ordinal: number): void {
-    this.#pool.scratch.add(ordinal, Number.MIN_VALUE, 0);
-  }
-
-  /** The `limit`-th best sum so far: no final score of that tool is lower. */
-  #scoreAtRank(limit: number): number {
-    const { scores, touched, touchedCount } = this.#pool.scratch;
-    const best = new Float64Array(limit);
-    for (let i = 0; i < touchedCount; i++) {
-      const score = scores[touched[i]!]!;
-      if (score <= best[0]!) continue;
-      let at = 0;
-      while (at + 1 < limit && best[at + 1]! < score) {
-        best[at] = best[at + 1]!;
-        at++;
-      }
-      best[at] = score;
-    }
-    return best[0]!;
-  }
-
-  #addTerm(term: QuestionTerm, factor: number, isClosed: boolean): void {
-    const { postings, scratch } = this.#pool;
-    const impacts = scratch.impacts(term.number);
-    const met = tenthsMet(term);
-    if (impacts !== undefined) {
-      scratch.addAll(impacts, factor, met, isClosed);
-      return;
-    }
-    const { cells } = postings;
-    for (let block = postings.head(term.number); block !== 0; block = cells[block]!) {
-      const end = block + 2 + cells[block + 1]! * 2;
-      for (let at = block + 2; at < end; at += 2) {
-        const ordinal = scratch.ordinals[cells[at]!]! - 1;
-        if (ordinal < 0 || (isClosed && scratch.scores[ordinal] === 0)) continue;
-        scratch.add(ordinal, factor * this.#impact(cells[at]!, cells[at + 1]!), met);
-      }
-    }
   }
 
   // ——— Tools the question names ———
@@ -404,9 +175,4 @@ export class View implements Lexicon {
     const [nameA, nameB] = [this.#exposedNames[a.position]!, this.#exposedNames[b.position]!];
     return nameA === nameB ? a.position < b.position : nameA < nameB;
   }
-}
-
-/** Words met are counted in whole tenths, so that their sum does not depend on the order of adding. */
-function tenthsMet(term: QuestionTerm): number {
-  return Math.round(term.met * 10);
 }
