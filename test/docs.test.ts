@@ -12,6 +12,7 @@ import type { Try, TriedResult } from '../scripts/docs/try.ts';
 import { wirePage } from '../scripts/docs/wire-page.ts';
 import { CHANGES } from '../scripts/docs/wire-table.ts';
 import { sampleRecords } from '../src/cli/builtin/sample-records.ts';
+import { loadConfig } from '../src/config/load.ts';
 import { rawStdio } from './support/clients.ts';
 import { whenDone } from './support/cleanup.ts';
 import { ownHome, programTarget, startProxy, stdioRecord } from './support/proxy.ts';
@@ -116,7 +117,7 @@ describe('the documents', () => {
     const quoted = documents().flatMap(({ path, text }) =>
       commandsIn(text).map((command) => ({ path, command })),
     );
-    expect(quoted.length).toBeGreaterThan(20);
+    expect(quoted.length).toBeGreaterThan(10);
     const wrong: string[] = [];
     for (const { path, command } of quoted) {
       for (const mistake of await mistakesIn(command)) wrong.push(`${path}: ${command}: ${mistake}`);
@@ -181,16 +182,30 @@ function clientEntries(): Entry[] {
 }
 
 describe('docs/clients.md', () => {
+  it('shows a configuration the proxy takes without a word', async () => {
+    const { home } = ownHome();
+    const [first] = blocksOf(readFileSync(join(root, 'docs/clients.md'), 'utf8'));
+    writeFileSync(join(home, 'mcpproxy.json'), first?.text ?? '');
+    const loaded = await loadConfig({
+      flags: [{ name: 'config', text: 'mcpproxy.json' }],
+      env: {},
+      cwd: home,
+      home,
+      platform: 'linux',
+    });
+    expect(loaded).toMatchObject({ kind: 'settled', warnings: [] });
+  });
+
   it('has snippets whose commands start a server that answers initialize', async () => {
-    const entries = clientEntries();
-    expect(entries.length).toBeGreaterThanOrEqual(8);
+    // Builds the program where that is needed.
+    await programTarget({});
+    const entries = clientEntries().filter(({ args }) => args.includes('mcp-toolsearch-proxy'));
+    expect(entries.length).toBeGreaterThanOrEqual(9);
     for (const { command, args } of entries) {
       // The published package is not what is tested here: `npx -y mcp-toolsearch-proxy` becomes this build.
       expect([command, ...args.slice(0, 2)]).toEqual(['npx', '-y', 'mcp-toolsearch-proxy']);
       const { home, env } = ownHome();
-      writeFileSync(join(home, 'mcpproxy.json'), '{ "mcpServers": {} }');
-      const own = args.slice(2).map((arg) => arg.replace(/^\/(?:home|Users)\/\w+/, home));
-      const child = spawn(process.execPath, [program, ...own], {
+      const child = spawn(process.execPath, [program, ...args.slice(2)], {
         cwd: home,
         env,
         stdio: ['pipe', 'pipe', 'ignore'],

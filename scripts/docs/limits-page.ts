@@ -14,6 +14,7 @@ export async function limitsPage(attempt: Try): Promise<string> {
     '-q',
     '--json',
   ]);
+  if (overrun.stdout === '') throw new Error(overrun.stderr);
   const { unavailable } = JSON.parse(overrun.stdout) as { unavailable: { name: string; reason: string }[] };
   const [first] = unavailable;
   if (first === undefined) throw new Error('the limit was not reached');

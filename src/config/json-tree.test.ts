@@ -20,7 +20,8 @@ function shapeOf(node: JsonNode, text: string): unknown {
       ]);
     case 'array':
       return node.elements.map((element) => shapeOf(element, text));
-    default:
+    case 'string':
+    case 'other':
       return text.slice(node.start, node.end);
   }
 }

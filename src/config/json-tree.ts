@@ -1,3 +1,4 @@
+import type { ParseError } from 'jsonc-parser';
 import { endOfValue, skipSpace } from '../base/json-text.ts';
 
 /** A JSON value with its place in the text, so that a mistake in it can be pointed at. */
@@ -44,7 +45,7 @@ export async function readTree(text: string): Promise<ReadTree> {
 
 function nodeAt(text: string, start: number, depth: number): JsonNode {
   if (depth > MAX_DEPTH) throw new TooDeep();
-  switch (text[start]) {
+  switch (text.charAt(start)) {
     case '{': {
       const members: JsonMember[] = [];
       let at = skipSpace(text, start + 1);
@@ -82,8 +83,8 @@ function afterComma(text: string, end: number): number {
 }
 
 async function readWithComments(text: string): Promise<ReadTree> {
-  const { parseTree, ParseErrorCode, printParseErrorCode } = await import('jsonc-parser');
-  const errors: { error: number; offset: number; length: number }[] = [];
+  const { parseTree, printParseErrorCode } = await import('jsonc-parser');
+  const errors: ParseError[] = [];
   try {
     const tree = parseTree(text, errors, { allowTrailingComma: true });
     if (errors.length > 0 || tree === undefined) {
@@ -95,7 +96,7 @@ async function readWithComments(text: string): Promise<ReadTree> {
           const name = printParseErrorCode(error);
           return {
             at: offset,
-            message: SYNTAX[name as keyof typeof ParseErrorCode] ?? `not valid JSON (${name}).`,
+            message: SYNTAX[name] ?? `not valid JSON (${name}).`,
           };
         }),
       };
@@ -176,7 +177,8 @@ export function plainValue(node: JsonNode): unknown {
       return Object.fromEntries(node.members.map(({ key, node: value }) => [key, plainValue(value)]));
     case 'array':
       return node.elements.map(plainValue);
-    default:
+    case 'string':
+    case 'other':
       return node.value;
   }
 }

@@ -152,7 +152,8 @@ function keep(
 }
 
 function pathOf(given: Given, home: string): string {
-  return absolutePath(String(given.value), given.folder, home);
+  // Only settings that hold a path come here, and those are texts.
+  return absolutePath(given.value as string, given.folder, home);
 }
 
 async function openFile(

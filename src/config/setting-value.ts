@@ -148,12 +148,6 @@ function hostIn(text: string): string | undefined {
 export function described(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'a list';
-  switch (typeof value) {
-    case 'string':
-      return quoted(value);
-    case 'object':
-      return 'an object';
-    default:
-      return String(value);
-  }
+  if (typeof value === 'string') return quoted(value);
+  return typeof value === 'object' ? 'an object' : JSON.stringify(value);
 }

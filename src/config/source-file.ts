@@ -31,7 +31,7 @@ export async function readSource(path: string): Promise<ReadSource> {
   try {
     bytes = await readFile(path);
   } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code;
+    const { code = 'unknown reason' } = error as NodeJS.ErrnoException;
     switch (code) {
       case 'ENOENT':
       case 'ENOTDIR':
@@ -42,7 +42,7 @@ export async function readSource(path: string): Promise<ReadSource> {
       case 'EPERM':
         return broken('may not be read by this user; change its permissions or name another file.');
       default:
-        return broken(`cannot be read (${code ?? 'unknown reason'}).`);
+        return broken(`cannot be read (${code}).`);
     }
   }
   if (bytes.length > MAX_FILE_BYTES)

@@ -278,8 +278,8 @@ class EntryReader {
     const member = this.#members.get('type');
     if (member === undefined) return 'unsaid';
     const { node } = member;
-    const value = node.kind === 'string' ? node.value : undefined;
-    switch (value?.toLowerCase().replaceAll(/[-_]/g, '')) {
+    const value = node.kind === 'string' ? node.value : '';
+    switch (value.toLowerCase().replaceAll(/[-_]/g, '')) {
       case 'stdio':
         return 'stdio';
       case 'http':
