@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createDocumentPool, type IndexedTool, type Match, type ToolIndex } from './index.ts';
 
@@ -116,4 +117,40 @@ test('explains a score by the terms and fields it is made of', () => {
     expect(named + metFactor * terms.reduce((sum, term) => sum + term.score, 0)).toBeCloseTo(score, 9);
     expect(terms.reduce((sum, { share }) => sum + share, 0)).toBeCloseTo(1, 9);
   }
+});
+
+test('answers any text, and explains every answer it gives', () => {
+  const index = createDocumentPool().openView(tools);
+  const nobody = createDocumentPool().openView([]);
+  const words = fc.constantFrom(
+    'file',
+    'GitHub',
+    'read_file',
+    'wether',
+    '文件',
+    'ไฟล์',
+    'ß',
+    "it's",
+    '__',
+    '🎉',
+    '\ud800',
+  );
+  const question = fc.oneof(
+    fc.string({ unit: 'grapheme', maxLength: 200 }),
+    fc.array(words, { maxLength: 40 }).map((chosen) => chosen.join(' ')),
+  );
+  fc.assert(
+    fc.property(question, fc.integer({ min: 1, max: 30 }), (text, limit) => {
+      const { matches, coverage } = index.search(text, { limit });
+      const explained = index.explain(text, { limit });
+      expect(explained.matches.map(({ position, score }) => ({ position, score }))).toEqual(matches);
+      expect(explained.coverage).toBe(coverage);
+      expect(coverage >= 0 && coverage <= 1).toBe(true);
+      expect(nobody.search(text, { limit }).matches).toEqual([]);
+      for (const { score, named, metFactor, terms } of explained.matches) {
+        expect(named + metFactor * terms.reduce((sum, term) => sum + term.score, 0)).toBeCloseTo(score, 6);
+      }
+    }),
+    { numRuns: 1_000 },
+  );
 });

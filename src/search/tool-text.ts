@@ -8,7 +8,7 @@ export type ToolText = Readonly<Record<Field, readonly string[]>>;
 // Bounds for untrusted definitions: what lies beyond adds nothing to a ranking but time.
 const LONGEST_LEAD = 400;
 const LONGEST_REST = 8_000;
-const LONGEST_PARAMETER_TEXT = 12_000;
+const LONGEST_PARAMETER_TEXT = 4_000;
 const LONGEST_NAME = 300;
 const MOST_PARAMETERS = 400;
 const MOST_SUBSCHEMAS = 4_000;
