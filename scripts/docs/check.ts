@@ -84,7 +84,7 @@ export async function mistakesIn(command: string): Promise<readonly string[]> {
 export function wordsOf(command: string): string[] {
   const words: string[] = [];
   for (const [word] of command.matchAll(/(?:[^\s'"]|'[^']*'|"(?:[^"\\]|\\.)*")+/g)) {
-    if (/^(?:\||>|<|2>|&&|;|#)/.test(word)) break;
+    if (/^(?:\\?\||>|<|2>|&&|;|#)/.test(word)) break;
     // `[--yes]` is how a document says that something may be left out.
     const plain = word.replaceAll(/^\[|[\]);]+$/g, '').replaceAll(/'([^']*)'|"((?:[^"\\]|\\.)*)"/g, '$1$2');
     if (plain !== '') words.push(plain);

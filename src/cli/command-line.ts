@@ -24,6 +24,10 @@ export const CLI_FLAGS = {
   },
   limit: { shape: 'N', sentence: 'Most matches of each query, 1 to 25 (8 when not given).' },
   'no-schemas': { sentence: 'Leave the input schemas out of the answer.' },
+  questions: {
+    shape: 'FILE',
+    sentence: 'Questions with their right tools, one a line: {"query": "…", "relevant": ["tool_name"]}.',
+  },
   yes: { sentence: 'Call a tool that may change something without asking.' },
 } as const satisfies Record<string, { short?: string; shape?: string; sentence: string }>;
 

@@ -50,6 +50,15 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     needsConfig: true,
     load: async () => (await import('./explain.ts')).explain,
   },
+  eval: {
+    usage: 'eval --questions FILE',
+    sentence:
+      'Measure the search with questions whose right tools are known: recall@1, 5, 10 and what was missed.',
+    operands: { min: 0, max: 0, called: 'operands' },
+    flags: ['questions', 'builtin'],
+    needsConfig: true,
+    load: async () => (await import('./eval.ts')).evaluate,
+  },
   'describe-tool': {
     usage: 'describe-tool NAME…',
     sentence: 'Show the full description and the schemas of tools.',
@@ -78,7 +87,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   },
   completion: {
     usage: 'completion bash|zsh|fish|powershell',
-    sentence: 'Print the completions of a shell: source <(mcpproxy completion bash).',
+    sentence: 'Print the completions of a shell, for it to load when it starts.',
     operands: { min: 1, max: 1, called: 'a shell' },
     flags: [],
     needsConfig: false,

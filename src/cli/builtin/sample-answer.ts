@@ -55,7 +55,7 @@ function valueOf(
 /** What a number may be, by the last word of its field's name: least, most, and digits after the point. */
 const RANGES: Readonly<Record<string, readonly [least: number, most: number, digits: number]>> = {
   eur: [2, 90, 2],
-  count: [1, 40, 0],
+  count: [1, 9, 0],
   left: [0, 30, 0],
   free: [0, 12, 0],
   number: [1, 60, 1],

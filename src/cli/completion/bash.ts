@@ -10,7 +10,7 @@ export function bashCompletion(): string {
   );
   const withValue = [...flags.values()].filter(({ value }) => value !== 'none');
   const names = commands.map(({ name }) => name);
-  return `# Completions of mcpproxy for bash. Load them with: source <(mcpproxy completion bash)
+  return `# Completions of mcpproxy for bash. Load them with: eval "$(mcpproxy completion bash)"
 _mcpproxy() {
   local IFS=$' \\t\\n'
   local word="\${COMP_WORDS[COMP_CWORD]}" before="\${COMP_WORDS[COMP_CWORD-1]}" command= words= own= i
