@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent, request as send } from 'node:http';
 import { cpus, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 /** The proxy as it is published. */
 export const PROXY = fileURLToPath(new URL('../../dist/bin.js', import.meta.url));
 const START_MS = 20_000;
+const POLL_MS = 20;
 
 /** One way to the upstream: straight, through a bare relay, or through the proxy. */
 export interface Contender {
@@ -99,36 +100,34 @@ export class LineClient {
   }
 }
 
-/** Starts a process that says on stdout or stderr where it serves. */
+/** Starts a process that says where it serves. What it logs goes to a file, so that nobody spends time reading it. */
 export async function startServing(
   [command = '', ...args]: readonly string[],
   env: NodeJS.ProcessEnv = process.env,
 ): Promise<{ readonly url: string; readonly pid: number; readonly close: () => Promise<void> }> {
-  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], env });
+  const folder = mkdtempSync(join(tmpdir(), 'bench-log-'));
+  const path = join(folder, 'log');
+  const log = openSync(path, 'a');
+  const child = spawn(command, args, { stdio: ['ignore', log, log], env });
+  closeSync(log);
   const ended = new Promise((resolve) => child.once('close', resolve));
-  const url = await new Promise<string>((resolve, reject) => {
-    let said = '';
-    const fail = (): void => reject(new Error(`${args.join(' ')} did not start: ${said}`));
-    const timer = setTimeout(fail, START_MS);
-    child.once('close', fail);
-    for (const stream of [child.stdout, child.stderr]) {
-      stream.setEncoding('utf8').on('data', (chunk: string) => {
-        said = (said + chunk).slice(-2_000);
-        const found = /(http:\/\/127\.0\.0\.1:\d+\/mcp)/.exec(said)?.[1];
-        if (found === undefined) return;
-        clearTimeout(timer);
-        resolve(found);
-      });
-    }
-  });
-  return {
-    url,
-    pid: child.pid ?? 0,
-    async close() {
-      child.kill('SIGTERM');
-      await ended;
-    },
+  const close = async (): Promise<void> => {
+    child.kill('SIGTERM');
+    await ended;
+    rmSync(folder, { recursive: true, force: true });
   };
+  for (
+    const end = performance.now() + START_MS;
+    ;
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS))
+  ) {
+    const said = readFileSync(path, 'utf8');
+    const url = /(http:\/\/127\.0\.0\.1:\d+\/mcp)/.exec(said)?.[1];
+    if (url !== undefined) return { url, pid: child.pid ?? 0, close };
+    if (performance.now() < end && child.exitCode === null) continue;
+    await close();
+    throw new Error(`${args.join(' ')} did not start: ${said}`);
+  }
 }
 
 /** Posts JSON over connections that stay open. */
