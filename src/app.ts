@@ -8,6 +8,8 @@ import { instructionsText } from './meta-tools/instructions.ts';
 import type { MetaTools } from './meta-tools/meta-tools.ts';
 import type { UpstreamRecord } from './roster/record.ts';
 import type { Roster, RosterChange } from './roster/roster.ts';
+import type { LanguageScores } from './search/measure.ts';
+import type { Question, QuestionsFile } from './search/questions-file.ts';
 import type { DocumentPool, ExplainedMatch, Explanation } from './search/tool-index.ts';
 import type { HttpApp } from './server/http-app.ts';
 import type { Listening } from './server/listen.ts';
@@ -33,6 +35,19 @@ export interface ExplainedSearch extends Omit<Explanation, 'matches'> {
   readonly unavailable: readonly UnavailableUpstream[];
 }
 
+/** How well a file of questions is answered. */
+export interface MeasuredSearch {
+  /** Lines that are no question, each with what is wrong. */
+  readonly problems: QuestionsFile['problems'];
+  /** Each question with the names of the first ten tools of its answer. */
+  readonly answers: readonly { readonly question: Question; readonly names: readonly string[] }[];
+  readonly languages: readonly LanguageScores[];
+  /** Right tools the questions name that no upstream has. */
+  readonly unknown: readonly string[];
+  readonly total: number;
+  readonly unavailable: readonly UnavailableUpstream[];
+}
+
 /** What commands use: the one caller of a local run. */
 export interface LocalCaller {
   /**
@@ -52,6 +67,11 @@ export interface LocalCaller {
   }>;
   /** The answer to a query with its reasons, for people. */
   explain(query: string, limit: number): Promise<ExplainedSearch>;
+  /**
+   * Asks questions whose right tools are known, one JSON object a line (`{"query": "…", "relevant": ["name"]}`), and
+   * says how well they are answered.
+   */
+  measure(questions: string): Promise<MeasuredSearch>;
   /** Calls one of the meta-tools exactly as a client would; gives the MCP `CallToolResult` as JSON text. */
   callMetaTool(name: string, args: Readonly<Record<string, unknown>>, signal?: AbortSignal): Promise<string>;
 }
@@ -231,6 +251,25 @@ export async function createProxy(config: Config, options: ProxyOptions = {}): P
             name: catalog.tools[position]?.exposedName ?? '',
             ...reasons,
           })),
+          total: catalog.tools.length,
+          unavailable: unavailable.map(({ name, reason }) => ({ name, reason })),
+        };
+      },
+      async measure(text) {
+        const { byLanguage, measureAnswer, readQuestionsFile } = await import('./search/index.ts');
+        const { catalog, search, unavailable } = await (await rooms.get()).views.view({});
+        const { questions, problems } = readQuestionsFile(text);
+        const answers = questions.map((question) => {
+          const right = question.relevant.map((name) => catalog.find(name)?.exposedName ?? name);
+          const names = search(question.text, 10).map((tool) => tool.exposedName);
+          return { question: { ...question, relevant: right }, names };
+        });
+        const wanted = new Set(answers.flatMap(({ question }) => question.relevant));
+        return {
+          problems,
+          answers,
+          languages: byLanguage(answers.map(({ question, names }) => measureAnswer(question, names))),
+          unknown: [...wanted].filter((name) => catalog.find(name) === undefined),
           total: catalog.tools.length,
           unavailable: unavailable.map(({ name, reason }) => ({ name, reason })),
         };
