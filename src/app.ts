@@ -136,7 +136,12 @@ async function openRooms(config: Config, observer: Observer, env: ProxyOptions['
     import('./roster/open-upstream.ts'),
     import('./roster/roster.ts'),
   ]);
-  const http = once(async () => (await import('./net/http-client.ts')).openHttpClient());
+  const http = once(async () =>
+    (await import('./net/http-client.ts')).openHttpClient({
+      env: env ?? process.env,
+      maxMessageBytes: limits.maxMessageBytes,
+    }),
+  );
   const pool = once(async (): Promise<DocumentPool> =>
     (await import('./search/index.ts')).createDocumentPool(),
   );

@@ -1,4 +1,9 @@
+import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import type { Readable, Transform } from 'node:stream';
+import type * as Undici from 'undici';
 import type { Dispatcher } from 'undici';
+import { proxySettings } from './proxy-environment.ts';
+import type { Environment } from './proxy-environment.ts';
 
 /** A request that got no complete answer. */
 export class HttpFailure extends Error {
@@ -51,22 +56,31 @@ export interface HttpClient {
 /** Longest a TCP and TLS handshake may take. */
 const CONNECT_TIMEOUT_MS = 5_000;
 
+/** Waiting is bounded by each request's own deadline; progress may keep a call alive for long. */
+const PATIENT = { headersTimeout: 0, bodyTimeout: 0 };
+
+export interface HttpClientOptions {
+  /** Where proxies are looked up: `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY`, in lower case too. */
+  readonly env: Environment;
+  /** Most decoded bytes of one answer, or one event of a stream, that `fetch` takes. */
+  readonly maxMessageBytes: number;
+}
+
 /** Opens the client; loads the HTTP library only now, because a run with child processes alone never needs it. */
-export async function openHttpClient(): Promise<HttpClient> {
+export async function openHttpClient({ env, maxMessageBytes }: HttpClientOptions): Promise<HttpClient> {
   const undici = await import('undici');
-  const agent = new undici.Agent({
-    connect: { timeout: CONNECT_TIMEOUT_MS },
-    // Waiting is bounded by each request's own deadline; progress may keep a call alive for long.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-  });
+  const direct = new undici.Agent({ connect: { timeout: CONNECT_TIMEOUT_MS }, ...PATIENT });
+  const proxied = openProxied(undici, env);
+  const dispatcherFor = (url: string): Dispatcher =>
+    proxied === undefined || isLoopback(url) ? direct : proxied;
 
   return {
     async send({ method, url, headers, body, signal }) {
       let data: Dispatcher.ResponseData;
       try {
         data = await undici.request(url, {
-          dispatcher: agent,
+          dispatcher: dispatcherFor(url),
+          ...PATIENT,
           method,
           headers: { 'accept-encoding': 'identity', ...headers },
           ...(body === undefined ? {} : { body }),
@@ -79,22 +93,75 @@ export async function openHttpClient(): Promise<HttpClient> {
       return replyOf(data, signal);
     },
     // The library's fetch is the one Node ships; its types differ only in where they are declared.
-    fetch: ((input: string | URL, init?: RequestInit) =>
-      undici.fetch(input, { ...(init as object), dispatcher: agent })) as unknown as typeof globalThis.fetch,
+    fetch: (async (input: string | URL, init?: RequestInit) => {
+      const reply = await undici.fetch(input, {
+        ...(init as object),
+        dispatcher: dispatcherFor(String(input)),
+      });
+      return boundedResponse(reply, maxMessageBytes);
+    }) as typeof globalThis.fetch,
     async close() {
-      await agent.destroy();
+      await Promise.all([direct.destroy(), proxied?.destroy()]);
     },
   };
 }
 
+function openProxied(undici: typeof Undici, env: Environment): Dispatcher | undefined {
+  const settings = proxySettings(env);
+  if (settings === undefined) return undefined;
+  const tls = { timeout: CONNECT_TIMEOUT_MS };
+  const options = {
+    ...settings,
+    ...PATIENT,
+    connect: tls,
+    proxyTls: tls,
+    requestTls: tls,
+    // A plain http URL is asked of the proxy as such; many refuse to tunnel to port 80.
+    proxyTunnel: false,
+  };
+  return new undici.EnvHttpProxyAgent(options);
+}
+
+/** This machine is never reached through another one, whatever the environment says. */
+function isLoopback(url: string): boolean {
+  const { hostname } = new URL(url);
+  return (
+    hostname === 'localhost' ||
+    hostname.endsWith('.localhost') ||
+    hostname === '[::1]' ||
+    /^127\.\d+\.\d+\.\d+$/.test(hostname)
+  );
+}
+
+/** The response with an error in place of what is too much: in all, or since the last event of a stream ended. */
+function boundedResponse(reply: Response, maxBytes: number): Response {
+  const { body, status, statusText, headers } = reply;
+  if (body === null) return reply;
+  const isStream = /^\s*text\/event-stream/i.test(headers.get('content-type') ?? '');
+  let bytes = 0;
+  const bound = new TransformStream<Uint8Array, Uint8Array>({
+    transform(chunk, controller) {
+      // An event ends with an empty line; a line feed after a line feed is the cheap half of that test.
+      const end = isStream ? lastBlankLine(chunk) : -1;
+      bytes = end === -1 ? bytes + chunk.length : chunk.length - end;
+      if (bytes > maxBytes) controller.error(new BodyTooLarge(`more than ${maxBytes} bytes`));
+      else controller.enqueue(chunk);
+    },
+  });
+  return new Response(body.pipeThrough(bound), { status, statusText, headers });
+}
+
+function lastBlankLine(chunk: Uint8Array): number {
+  const text = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+  return Math.max(text.lastIndexOf('\n\n'), text.lastIndexOf('\r\n\r\n'), text.lastIndexOf('\r\r'));
+}
+
 function replyOf(data: Dispatcher.ResponseData, signal: AbortSignal | undefined): HttpReply {
-  const body = guardedBody(data.body, signal);
+  const encoding = headerOf(data, 'content-encoding');
+  const body = guardedBody(data.body, encoding, signal);
   return {
     status: data.statusCode,
-    header(name) {
-      const value = data.headers[name];
-      return Array.isArray(value) ? value.join(', ') : value;
-    },
+    header: (name) => headerOf(data, name),
     body,
     async text(maxBytes) {
       const chunks: Uint8Array[] = [];
@@ -117,15 +184,65 @@ function replyOf(data: Dispatcher.ResponseData, signal: AbortSignal | undefined)
   };
 }
 
+function headerOf(data: Dispatcher.ResponseData, name: string): string | undefined {
+  const value = data.headers[name];
+  return Array.isArray(value) ? value.join(', ') : value;
+}
+
 async function* guardedBody(
-  body: AsyncIterable<Uint8Array>,
+  body: Readable,
+  encoding: string | undefined,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<Uint8Array> {
   try {
-    yield* body;
+    yield* decoded(body, encoding);
   } catch (thrown) {
     if (signal?.aborted) throw signal.reason;
     throw new HttpFailure('exchange', thrown);
+  }
+}
+
+/** We ask for no compression (an event stream would wait in it), and some servers compress all the same. */
+async function* decoded(body: Readable, encoding: string | undefined): AsyncGenerator<Uint8Array> {
+  let decoder: Transform | undefined;
+  try {
+    decoder = decoderFor(encoding);
+  } catch (thrown) {
+    body.on('error', () => undefined);
+    body.destroy();
+    throw thrown;
+  }
+  if (decoder === undefined) return yield* body;
+  body.on('error', (error) => decoder.destroy(error));
+  body.pipe(decoder);
+  try {
+    yield* decoder as AsyncIterable<Uint8Array>;
+  } finally {
+    // Given up in the middle, or cut off: neither half may be left behind.
+    decoder.destroy();
+    if (!body.readableEnded) {
+      body.on('error', () => undefined);
+      body.destroy();
+    }
+  }
+}
+
+function decoderFor(encoding = 'identity'): Transform | undefined {
+  switch (encoding.trim().toLowerCase()) {
+    case '':
+    case 'identity':
+      return undefined;
+    case 'gzip':
+    case 'x-gzip':
+      return createGunzip();
+    case 'br':
+      return createBrotliDecompress();
+    case 'deflate':
+      return createInflate();
+    default:
+      throw new Error(
+        `it is compressed in a way nobody asked for (content-encoding: ${encoding.slice(0, 40)})`,
+      );
   }
 }
 
@@ -138,12 +255,16 @@ const BEFORE_SENDING = new Set([
   'ENETUNREACH',
   'EADDRNOTAVAIL',
   'UND_ERR_CONNECT_TIMEOUT',
+  'UND_ERR_PRX_TLS',
   'UND_ERR_INVALID_ARG',
 ]);
 
 /** Whether anything may have been sent. Also used for errors of `fetch`, which wraps them as the cause. */
 export function phaseOf(thrown: unknown): 'connect' | 'exchange' {
   for (let error: unknown = thrown; error instanceof Error; error = error.cause) {
+    // A proxy that refuses to connect us has sent nothing on.
+    if (error.message.endsWith('when HTTP Tunneling') || error.message.startsWith('Proxy Authentication'))
+      return 'connect';
     const code = (error as { code?: unknown }).code;
     if (typeof code !== 'string') continue;
     if (

@@ -6,6 +6,10 @@ export type UpstreamTransport =
       readonly args: readonly string[];
       readonly env: Readonly<Record<string, string>>;
       readonly cwd?: string;
+      /** `lazy`: started when its tools are first needed. When absent: `eager`, with us. */
+      readonly start?: 'eager' | 'lazy';
+      /** Stopped after this long without a call, in milliseconds; 0 is never. When absent: 5 minutes for a lazy one, else never. */
+      readonly idleStopMs?: number;
     }
   | {
       readonly kind: 'http';
@@ -13,6 +17,8 @@ export type UpstreamTransport =
       readonly url: string;
       /** Sent with every request of an `own` upstream; empty for a forwarded one. */
       readonly headers: Readonly<Record<string, string>>;
+      /** The older HTTP+SSE transport and nothing else. When absent: streamable HTTP, and SSE where that is refused. */
+      readonly type?: 'sse';
     };
 
 /** One upstream as somebody added it. */

@@ -7,6 +7,8 @@ export interface ChildSpec {
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly cwd?: string;
+  /** Values it was given that must not come back in a sentence of ours. */
+  readonly secrets: readonly string[];
 }
 
 /**

@@ -11,15 +11,15 @@ const LOG_LEVEL = 'io.modelcontextprotocol/logLevel';
 const OWN_LEG = new Set([PROTOCOL_VERSION, CLIENT_INFO, CLIENT_CAPABILITIES, LOG_LEVEL, 'progressToken']);
 
 /**
- * `params` with the `_meta` this peer needs: the client's own members as it wrote them, our progress token where
- * progress was asked for, and for a modern peer the envelope, which names us as the client and the asking client's
+ * `params` with the `_meta` this peer needs: the client's own members as it wrote them, our progress token for calls
+ * (also where the client wants no progress: it is the sign of life that lets a long call go on), and for a modern peer the envelope, which names us as the client and the asking client's
  * capabilities (an upstream must not ask for input the client cannot give).
  */
 export function withMeta(
   params: RawParams,
   peer: Peer,
   context: RequestContext,
-  ids: { readonly clientInfo: string; readonly progressToken: string },
+  ids: { readonly clientInfo: string; readonly progressToken: string; readonly isCall?: boolean },
 ): RawParams {
   const members: string[] = [];
   const text = context.meta;
@@ -28,7 +28,8 @@ export function withMeta(
       if (!OWN_LEG.has(key)) members.push(`${JSON.stringify(key)}:${text.slice(span.start, span.end)}`);
     }
   }
-  if (context.onProgress !== undefined) members.push(`"progressToken":${JSON.stringify(ids.progressToken)}`);
+  if (context.onProgress !== undefined || ids.isCall === true)
+    members.push(`"progressToken":${JSON.stringify(ids.progressToken)}`);
   if (peer.era === 'modern') {
     members.push(
       `"${PROTOCOL_VERSION}":${JSON.stringify(peer.protocolVersion)}`,

@@ -12,6 +12,27 @@ export interface FailureContext {
   readonly maxMessageBytes: number;
 }
 
+/**
+ * Thrown inside the HTTP transports when an older peer no longer knows our session: it refused before handling
+ * anything (docs/decisions/0006-lost-sessions.md).
+ */
+export class SessionLost extends Error {}
+
+/** An HTTP status instead of a handshake; some of them mean that the peer speaks another transport. */
+export class HandshakeRefused extends ProxyError {
+  override readonly name = 'HandshakeRefused';
+  readonly status: number;
+
+  constructor(upstream: string, status: number) {
+    super('upstream_error', `Upstream '${upstream}' answered connecting with HTTP ${status}.`, {
+      upstream,
+      outcome: 'not_sent',
+      retryable: status === 429 || status >= 500,
+    });
+    this.status = status;
+  }
+}
+
 /** Gives any thrown thing of an exchange its name: a `ProxyError` with code and outcome. */
 export function failureOf(thrown: unknown, context: FailureContext): ProxyError {
   if (thrown instanceof ProxyError) return thrown;

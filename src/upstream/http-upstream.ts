@@ -5,22 +5,27 @@ import type { Deadline } from '../base/deadline.ts';
 import { ProxyError, UpstreamAuthError, UpstreamRejection } from '../base/errors.ts';
 import { encodeHeaderValue } from '../base/header-value.ts';
 import type { Limits } from '../base/limits.ts';
-import { PRODUCT, USER_AGENT } from '../base/product.ts';
+import { PRODUCT } from '../base/product.ts';
+import type { JsonObject } from '../catalog/tool.ts';
 import { BodyTooLarge, HttpFailure, phaseOf } from '../net/http-client.ts';
-import type { HttpClient, HttpReply } from '../net/http-client.ts';
+import type { HttpReply } from '../net/http-client.ts';
 import { withMeta } from './envelope.ts';
-import { failureOf } from './failure.ts';
+import { failureOf, HandshakeRefused, SessionLost } from './failure.ts';
+import {
+  closedError,
+  forgetfulError,
+  headersFor,
+  isOwnScope,
+  redirectError,
+  statusError,
+} from './http-target.ts';
+import type { HttpParts, HttpTarget } from './http-target.ts';
+import { isQuieter, passLog } from './log-level.ts';
 import type { InboundMessage } from './message.ts';
-import { readMessage, requestText, unsupportedRequestText } from './message.ts';
+import { answerText, readMessage, requestText } from './message.ts';
 import { shakeHands } from './peer-session.ts';
 import type { Handshake } from './peer-session.ts';
 import type { Peer, RawParams, RawResult, RequestContext, Upstream, UpstreamEvents } from './upstream.ts';
-
-/** Where an HTTP upstream is and what it is sent, references resolved. */
-export interface HttpTarget {
-  readonly url: string;
-  readonly headers: Readonly<Record<string, string>>;
-}
 
 interface Session {
   readonly peer: Peer;
@@ -28,10 +33,17 @@ interface Session {
   readonly sessionId?: string;
   /** Kept open for change notifications; only for an upstream's own credential. */
   readonly client?: Client;
+  /** Requests under way, by the id they were sent with. */
+  readonly running: Map<string, Running>;
+  /** The level its log messages were asked for at. */
+  logLevel?: string;
 }
 
-/** Thrown inside this file when an older peer no longer knows our session: it refused before handling anything. */
-class SessionLost extends Error {}
+interface Running {
+  readonly context: RequestContext;
+  readonly isCall: boolean;
+  readonly onProgress: (params: JsonObject) => void;
+}
 
 /** How long "this peer is of an older generation" is believed; it may be upgraded, and nothing would tell us. */
 const LEGACY_VERDICT_MS = 3_600_000;
@@ -45,7 +57,7 @@ const CLIENT_INFO = JSON.stringify(PRODUCT);
 export class HttpUpstream implements Upstream {
   readonly name: string;
   readonly #target: HttpTarget;
-  readonly #http: () => Promise<HttpClient>;
+  readonly #http: HttpParts['http'];
   readonly #limits: Limits;
   readonly #events: UpstreamEvents;
   /** By scope, in order of last use: the oldest goes when there are more than `maxListings`. */
@@ -55,20 +67,12 @@ export class HttpUpstream implements Upstream {
   /** Aborts when this upstream is closed: handshakes under way end then. */
   readonly #closing = new AbortController();
 
-  constructor(
-    name: string,
-    target: HttpTarget,
-    parts: {
-      readonly http: () => Promise<HttpClient>;
-      readonly limits: Limits;
-      readonly events: UpstreamEvents;
-    },
-  ) {
+  constructor(name: string, target: HttpTarget, { http, limits, events }: HttpParts) {
     this.name = name;
     this.#target = target;
-    this.#http = parts.http;
-    this.#limits = parts.limits;
-    this.#events = parts.events;
+    this.#http = http;
+    this.#limits = limits;
+    this.#events = events;
   }
 
   async peer(context: RequestContext): Promise<Peer> {
@@ -85,16 +89,7 @@ export class HttpUpstream implements Upstream {
         // The peer restarted and refused the request for its session alone (MCP 2025-11-25, basic/transports: a
         // client must start a new session on 404), so sending it again repeats nothing.
         this.#forget(context.scope, session);
-        if (attempt === 2) {
-          throw new ProxyError(
-            'upstream_invalid',
-            `Upstream '${this.name}' forgets its sessions as soon as it opens them.`,
-            {
-              upstream: this.name,
-              outcome: 'not_sent',
-            },
-          );
-        }
+        if (attempt === 2) throw forgetfulError(this.name);
       }
     }
   }
@@ -128,16 +123,17 @@ export class HttpUpstream implements Upstream {
   }
 
   async #open(context: RequestContext): Promise<Session> {
-    if (this.#closing.signal.aborted) throw this.#closedError();
-    const isOwn = context.credential === undefined && context.scope === 'own';
+    if (this.#closing.signal.aborted) throw closedError(this.name);
+    const isOwn = isOwnScope(context);
     // Whoever waits may go away while others wait for the same handshake, so it ends by its own deadline only.
     const deadline = openDeadline(this.#closing.signal, this.#limits.connectTimeoutMs);
     const seen: { status?: number; auth?: UpstreamAuthError } = {};
+    const running = new Map<string, Running>();
     const http = await this.#http();
     try {
       const { StreamableHTTPClientTransport } = await import('@modelcontextprotocol/client');
       const transport = new StreamableHTTPClientTransport(new URL(this.#target.url), {
-        requestInit: { headers: this.#headers(context), redirect: 'manual' },
+        requestInit: { headers: headersFor(this.#target, context), redirect: 'manual' },
         fetch: async (input, init) => {
           const reply = await http.fetch(input, init).catch((thrown: unknown) => {
             throw new HttpFailure(phaseOf(thrown), thrown);
@@ -159,13 +155,23 @@ export class HttpUpstream implements Upstream {
       const { client, peer } = await shakeHands(transport, this.#handshake(), {
         signal: deadline.signal,
         timeoutMs: this.#limits.connectTimeoutMs,
-        ...(isOwn ? { onToolsChanged: this.#events.onToolsChanged } : {}),
+        ...(isOwn
+          ? {
+              onToolsChanged: this.#events.onToolsChanged,
+              onNotification: (method, params) => takeStray(running, method, params),
+            }
+          : {}),
       });
       this.#verdict = { era: peer.era, at: performance.now() };
       const { sessionId } = transport;
       if (!isOwn) await client.close();
       this.#events.onState('ready');
-      return { peer, ...(sessionId === undefined ? {} : { sessionId }), ...(isOwn ? { client } : {}) };
+      return {
+        peer,
+        running,
+        ...(sessionId === undefined ? {} : { sessionId }),
+        ...(isOwn ? { client } : {}),
+      };
     } catch (thrown) {
       // A verdict that no longer holds must not outlive the first failure.
       this.#verdict = undefined;
@@ -187,8 +193,8 @@ export class HttpUpstream implements Upstream {
   #handshakeFailure(thrown: unknown, deadline: Deadline, status: number | undefined): ProxyError {
     const httpFailure = innermost(thrown, HttpFailure);
     if (httpFailure === undefined && !deadline.expired() && status !== undefined) {
-      if (status >= 300 && status < 400) return this.#redirectError(status);
-      if (status >= 400) return this.#statusError(status, 'connecting', 'not_sent');
+      if (status >= 300 && status < 400) return redirectError(this.name, status);
+      if (status >= 400) return new HandshakeRefused(this.name, status);
     }
     return failureOf(
       httpFailure ?? thrown,
@@ -202,34 +208,42 @@ export class HttpUpstream implements Upstream {
     params: RawParams,
     context: RequestContext,
   ): Promise<RawResult> {
+    await this.#askForLogs(session, context);
     const id = `p${this.#nextId++}`;
+    const isCall = method === 'tools/call';
     const body = requestText(
       id,
       method,
-      withMeta(params, session.peer, context, { clientInfo: CLIENT_INFO, progressToken: id }),
+      withMeta(params, session.peer, context, { clientInfo: CLIENT_INFO, progressToken: id, isCall }),
     );
     const deadline = openDeadline(context.signal, context.timeoutMs, context.maxMs);
-    const http = await this.#http();
+    const onProgress = (progress: JsonObject): void => {
+      deadline.extend();
+      context.onProgress?.(progress);
+    };
+    session.running.set(id, { context, isCall, onProgress });
     let reply: HttpReply | undefined;
     try {
+      const http = await this.#http();
       reply = await http.send({
         method: 'POST',
         url: this.#target.url,
         headers: {
-          ...this.#headers(context),
+          ...headersFor(this.#target, context),
           ...this.#protocolHeaders(session, method, params),
           ...(session.peer.era === 'modern' ? context.paramHeaders : {}),
         },
         body,
         signal: deadline.signal,
       });
-      return await this.#read(reply, id, session, context, deadline);
+      return await this.#read(reply, id, session, context, onProgress);
     } catch (thrown) {
       reply?.cancel();
       if (deadline.signal.aborted && session.peer.era === 'legacy') this.#tellCancelled(session, id, context);
       if (thrown instanceof SessionLost) throw thrown;
       throw failureOf(thrown, this.#failureContext(deadline, context.timeoutMs, method));
     } finally {
+      session.running.delete(id);
       deadline.dispose();
     }
   }
@@ -239,7 +253,7 @@ export class HttpUpstream implements Upstream {
     id: string,
     session: Session,
     context: RequestContext,
-    deadline: Deadline,
+    onProgress: Running['onProgress'],
   ): Promise<RawResult> {
     const { status } = reply;
     if (status === 401 || status === 403) {
@@ -247,18 +261,18 @@ export class HttpUpstream implements Upstream {
       this.#forget(context.scope, session);
       throw new UpstreamAuthError(this.name, status, reply.header('www-authenticate'));
     }
-    if (status >= 300 && status < 400) throw this.#redirectError(status);
+    if (status >= 300 && status < 400) throw redirectError(this.name, status);
     if (status === 404 && session.sessionId !== undefined) throw new SessionLost();
     const type = reply.header('content-type')?.split(';')[0]?.trim().toLowerCase();
     if (status === 200 && type === 'text/event-stream')
-      return this.#readStream(reply, id, session, context, deadline);
+      return this.#readStream(reply, id, session, context, onProgress);
     const message =
       type === 'application/json' ? readMessage(await reply.text(this.#limits.maxMessageBytes)) : undefined;
     if (status === 400 && session.sessionId !== undefined && isAboutSession(message)) throw new SessionLost();
     if (message?.kind === 'result' && status === 200) return this.#own(message, id);
     if (message?.kind === 'error')
       throw new UpstreamRejection(this.name, message.code, message.message, message.raw);
-    if (status !== 200) throw this.#statusError(status, 'the request', 'failed');
+    if (status !== 200) throw statusError(this.name, status, 'the request');
     throw new ProxyError(
       'upstream_invalid',
       `Upstream '${this.name}' answered with ${type ?? 'no content type'}${message?.kind === 'invalid' ? ` (${message.reason})` : ''} instead of a JSON-RPC result.`,
@@ -272,7 +286,7 @@ export class HttpUpstream implements Upstream {
     id: string,
     session: Session,
     context: RequestContext,
-    deadline: Deadline,
+    onProgress: Running['onProgress'],
   ): Promise<RawResult> {
     const inbox: InboundMessage[] = [];
     let sinceEvent = 0;
@@ -296,14 +310,13 @@ export class HttpUpstream implements Upstream {
             reply.cancel();
             throw new UpstreamRejection(this.name, message.code, message.message, message.raw);
           case 'notification':
-            if (message.method === 'notifications/progress' && message.params['progressToken'] === id) {
-              deadline.extend();
-              context.onProgress?.(message.params);
-            } else if (message.method === 'notifications/message') context.onLog?.(message.params);
+            if (message.method === 'notifications/progress' && message.params['progressToken'] === id)
+              onProgress(message.params);
+            else if (message.method === 'notifications/message') passLog(message.params, context);
             else if (message.method === 'notifications/tools/list_changed') this.#events.onToolsChanged();
             break;
           case 'request':
-            this.#post(session, context, unsupportedRequestText(message.id, message.method));
+            this.#post(session, context, answerText(message.id, message.method));
             break;
           case 'invalid':
             break;
@@ -330,15 +343,6 @@ export class HttpUpstream implements Upstream {
     return message.result;
   }
 
-  /** Everything of ours and of the caller that goes out: configured headers, or the caller's one header. */
-  #headers(context: RequestContext): Record<string, string> {
-    return {
-      'user-agent': USER_AGENT,
-      ...this.#target.headers,
-      ...(context.credential === undefined ? {} : { authorization: context.credential.reveal() }),
-    };
-  }
-
   #protocolHeaders(session: Session, method: string, params: RawParams): Record<string, string> {
     const headers: Record<string, string> = {
       'content-type': 'application/json',
@@ -352,6 +356,27 @@ export class HttpUpstream implements Upstream {
         headers['mcp-name'] = encodeHeaderValue(JSON.parse(params['name']) as string);
     }
     return headers;
+  }
+
+  /** Older peers have one level for a session: the least severe anybody asked for. */
+  async #askForLogs(session: Session, context: RequestContext): Promise<void> {
+    const { logLevel } = context;
+    if (session.peer.takesLogLevel !== true || session.sessionId === undefined) return;
+    if (logLevel === undefined || !isQuieter(session.logLevel, logLevel)) return;
+    session.logLevel = logLevel;
+    const quiet: RequestContext = {
+      scope: context.scope,
+      ...(context.credential === undefined ? {} : { credential: context.credential }),
+      ...(context.signal === undefined ? {} : { signal: context.signal }),
+      timeoutMs: this.#limits.connectTimeoutMs,
+      maxMs: this.#limits.connectTimeoutMs,
+    };
+    try {
+      await this.#exchange(session, 'logging/setLevel', { level: JSON.stringify(logLevel) }, quiet);
+    } catch (thrown) {
+      // What it says to this matters to nobody but where the call itself would hear the same.
+      if (thrown instanceof SessionLost || thrown instanceof UpstreamAuthError) throw thrown;
+    }
   }
 
   /** Older peers learn of a cancellation by a notification; newer ones by the closed stream. */
@@ -372,7 +397,7 @@ export class HttpUpstream implements Upstream {
           method: 'POST',
           url: this.#target.url,
           headers: {
-            ...this.#headers(context),
+            ...headersFor(this.#target, context),
             ...this.#protocolHeaders(session, 'notifications/cancelled', {}),
           },
           body,
@@ -411,38 +436,27 @@ export class HttpUpstream implements Upstream {
   #failureContext(deadline: Deadline, timeoutMs: number, doing: string): Parameters<typeof failureOf>[1] {
     return { upstream: this.name, deadline, timeoutMs, doing, maxMessageBytes: this.#limits.maxMessageBytes };
   }
-
-  #statusError(status: number, doing: string, outcome: 'failed' | 'not_sent'): ProxyError {
-    return new ProxyError(
-      'upstream_error',
-      `Upstream '${this.name}' answered ${doing} with HTTP ${status}.`,
-      {
-        upstream: this.name,
-        outcome,
-        retryable: status === 429 || status >= 500,
-      },
-    );
-  }
-
-  #redirectError(status: number): ProxyError {
-    return new ProxyError(
-      'upstream_redirect',
-      `Upstream '${this.name}' answered with a redirect (HTTP ${status}). Redirects are not followed: configure the final URL.`,
-      { upstream: this.name, outcome: 'failed' },
-    );
-  }
-
-  #closedError(): ProxyError {
-    return new ProxyError('upstream_closed', `Upstream '${this.name}' was closed.`, {
-      upstream: this.name,
-      outcome: 'not_sent',
-    });
-  }
 }
 
 /** Some servers answer an unknown session with 400 and a sentence instead of 404. */
 function isAboutSession(message: InboundMessage | undefined): boolean {
   return message?.kind === 'error' && /session/i.test(message.message);
+}
+
+/**
+ * Some older servers send what belongs to a call on the stream for everything else. Progress names its call; a log
+ * message names none and is the call's that is under way, if it is the only one.
+ */
+function takeStray(running: ReadonlyMap<string, Running>, method: string, params: JsonObject): boolean {
+  if (method === 'notifications/progress') {
+    const call = running.get(String(params['progressToken']));
+    call?.onProgress(params);
+    return call !== undefined;
+  }
+  if (method !== 'notifications/message') return false;
+  const calls = [...running.values()].filter(({ isCall }) => isCall);
+  if (calls.length === 1 && calls[0] !== undefined) passLog(params, calls[0].context);
+  return true;
 }
 
 function innermost<T>(thrown: unknown, type: new (...args: never[]) => T): T | undefined {

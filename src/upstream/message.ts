@@ -76,14 +76,22 @@ export function requestText(id: string, method: string, params: RawParams): stri
   return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"method":${JSON.stringify(method)},"params":{${members.join(',')}}}`;
 }
 
-/** The text of the error a peer gets for a request we do not serve (sampling, elicitation, roots, anything new). */
-export function unsupportedRequestText(id: string | number, method: string): string {
+/**
+ * The text of our answer to a peer's request: `ping` gets its result, everything else (sampling, elicitation, roots,
+ * anything new) an error that says why, at once.
+ */
+export function answerText(id: string | number, method: string): string {
+  if (method === 'ping') return JSON.stringify({ jsonrpc: '2.0', id, result: {} });
   return JSON.stringify({
     jsonrpc: '2.0',
     id,
-    error: {
-      code: -32601,
-      message: `${method} is not supported: this client is a proxy that serves many callers and answers no requests of its servers.`,
-    },
+    error: { code: METHOD_NOT_FOUND, message: refusalOf(method) },
   });
+}
+
+export const METHOD_NOT_FOUND = -32601;
+
+/** Why a peer's request is not served. */
+export function refusalOf(method: string): string {
+  return `${method} is not supported: this client is a proxy that serves many callers and answers no requests of its servers.`;
 }

@@ -27,3 +27,8 @@ export function resolveReferences(
     return value;
   });
 }
+
+/** The values of the variables that `text` references, as far as they are set. */
+export function referencedIn(text: string, env: Environment): readonly string[] {
+  return [...text.matchAll(REFERENCE)].flatMap(([, name = '']) => env[name] ?? []);
+}

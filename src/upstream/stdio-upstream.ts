@@ -1,18 +1,16 @@
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
-import type { Client, Transport } from '@modelcontextprotocol/client';
-import { openDeadline } from '../base/deadline.ts';
-import { messageOf, ProxyError, UpstreamRejection } from '../base/errors.ts';
+import type { Client } from '@modelcontextprotocol/client';
+import { openDeadline, pause } from '../base/deadline.ts';
+import { messageOf, ProxyError } from '../base/errors.ts';
 import { createLineSplitter } from '../base/json-lines.ts';
 import type { Limits } from '../base/limits.ts';
-import { PRODUCT } from '../base/product.ts';
-import type { JsonObject } from '../catalog/tool.ts';
 import { startChild, stopChild } from './child-process.ts';
 import type { ChildSpec } from './child-process.ts';
-import { withMeta } from './envelope.ts';
 import { failureOf } from './failure.ts';
-import type { InboundMessage } from './message.ts';
-import { readMessage, requestText } from './message.ts';
+import { PeerChannel } from './peer-channel.ts';
 import { shakeHands } from './peer-session.ts';
+import { RestartPolicy } from './restart-policy.ts';
+import { StderrTail } from './stderr-tail.ts';
 import type {
   Era,
   Peer,
@@ -23,61 +21,106 @@ import type {
   UpstreamEvents,
 } from './upstream.ts';
 
-const CLIENT_INFO = JSON.stringify(PRODUCT);
+/** When a child runs. */
+export interface ChildLife {
+  /** `eager`: started with us, and again when it crashed. `lazy`: started when first needed. */
+  readonly start: 'eager' | 'lazy';
+  /** Stopped after this long without a call, in milliseconds; 0 is never. */
+  readonly idleStopMs: number;
+}
 
-/** How much of a child's stderr is kept for the sentence that says why it ended. */
-const STDERR_LINE_LENGTH = 200;
+export interface StdioUpstreamParts {
+  readonly life: ChildLife;
+  readonly limits: Limits;
+  readonly events: UpstreamEvents;
+}
 
 /**
- * An upstream as a child process speaking MCP on its stdin and stdout. A child that ended is started again by the
- * next request. Children are greeted with the older handshake, which servers of every generation answer; only one
- * that refuses it is asked for the newer protocol (docs/decisions/0002-handshakes.md).
+ * An upstream as a child process speaking MCP on its stdin and stdout. A child that crashed is started again, at once
+ * the first time, then with growing waits, and not at all for a while when it ends again and again. Children are
+ * greeted with the older handshake, which servers of every generation answer; only one that refuses it is asked for
+ * the newer protocol (docs/decisions/0002-handshakes.md).
  */
 export class StdioUpstream implements Upstream {
   readonly name: string;
   readonly #spec: ChildSpec;
+  readonly #life: ChildLife;
   readonly #limits: Limits;
   readonly #events: UpstreamEvents;
+  readonly #restarts = new RestartPolicy();
+  readonly #closing = new AbortController();
   #connection: Promise<ChildConnection> | undefined;
   /** The child of that connection, also while it still shakes hands. */
   #child: ChildConnection | undefined;
   #era: Era = 'legacy';
-  #isClosed = false;
+  #hasServed = false;
+  /** Why the last child that crashed did. */
+  #lastCrash: ProxyError | undefined;
+  #running = 0;
+  #lastUsedAt = 0;
+  #idleTimer: NodeJS.Timeout | undefined;
+  /** Resolves when the child stopped for idleness is gone. */
+  #stopping: Promise<void> | undefined;
+  readonly #memory = new SleepMemory();
 
-  constructor(
-    name: string,
-    spec: ChildSpec,
-    parts: { readonly limits: Limits; readonly events: UpstreamEvents },
-  ) {
+  constructor(name: string, spec: ChildSpec, parts: StdioUpstreamParts) {
     this.name = name;
     this.#spec = spec;
+    this.#life = parts.life;
     this.#limits = parts.limits;
     this.#events = parts.events;
   }
 
-  async peer(_context: RequestContext): Promise<Peer> {
-    return (await this.#connect()).peer;
+  async peer(context: RequestContext): Promise<Peer> {
+    return this.#memory.peer ?? (await this.#connected(context)).peer;
   }
 
   async request(method: string, params: RawParams, context: RequestContext): Promise<RawResult> {
-    const connection = await this.#connect();
-    return connection.request(method, params, context);
+    const isListing = method === 'tools/list';
+    const remembered = isListing ? this.#memory.page(params) : undefined;
+    if (remembered !== undefined) return remembered;
+    this.#running++;
+    clearTimeout(this.#idleTimer);
+    try {
+      const connection = await this.#connected(context);
+      const result = await connection.request(method, params, context);
+      if (isListing && this.#life.idleStopMs > 0) this.#memory.keep(params, result);
+      return result;
+    } finally {
+      this.#running--;
+      // Listings come by themselves every few minutes; they must not keep an unused child awake.
+      if (!isListing) this.#lastUsedAt = performance.now();
+      this.#watchIdleness();
+    }
   }
 
   async close(): Promise<void> {
-    this.#isClosed = true;
-    await this.#child?.close();
+    this.#closing.abort(new Error('the upstream was closed'));
+    clearTimeout(this.#idleTimer);
+    await Promise.all([this.#child?.close(), this.#stopping]);
+  }
+
+  /** A connection, or what ends the waiting for one: whoever asked may go away while others wait. */
+  #connected(context: RequestContext): Promise<ChildConnection> {
+    const { signal } = context;
+    const connection = this.#connect();
+    if (signal === undefined) return connection;
+    return new Promise((resolve, reject) => {
+      const onAbort = (): void =>
+        reject(
+          new ProxyError('cancelled', `The request was cancelled while upstream '${this.name}' started.`, {
+            upstream: this.name,
+            outcome: 'not_sent',
+          }),
+        );
+      if (signal.aborted) onAbort();
+      signal.addEventListener('abort', onAbort, { once: true });
+      connection.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+    });
   }
 
   #connect(): Promise<ChildConnection> {
-    if (this.#isClosed) {
-      return Promise.reject(
-        new ProxyError('upstream_closed', `Upstream '${this.name}' was closed.`, {
-          upstream: this.name,
-          outcome: 'not_sent',
-        }),
-      );
-    }
+    if (this.#closing.signal.aborted) return Promise.reject(this.#closedError());
     if (this.#connection !== undefined) return this.#connection;
     const opening = this.#open();
     this.#connection = opening;
@@ -89,24 +132,24 @@ export class StdioUpstream implements Upstream {
   }
 
   async #open(): Promise<ChildConnection> {
+    await this.#stopping;
+    const verdict = this.#restarts.verdict(performance.now());
+    if (verdict.kind === 'refused') throw this.#loopError(verdict.forMs);
+    await pause(verdict.waitMs, this.#closing.signal);
+    if (this.#closing.signal.aborted) throw this.#closedError();
     try {
       return await this.#openAs(this.#era);
     } catch (thrown) {
-      if (this.#isClosed || !refusesOlderHandshake(thrown)) throw thrown;
+      if (this.#closing.signal.aborted || !refusesOlderHandshake(thrown)) throw thrown;
       this.#era = 'modern';
       return this.#openAs('modern');
     }
   }
 
   async #openAs(era: Era): Promise<ChildConnection> {
-    const connection = new ChildConnection(
-      this.name,
-      startChild(this.#spec),
-      this.#spec.env,
-      this.#limits,
-      this.#events,
-    );
+    const connection = new ChildConnection(this.name, this.#spec, this.#limits, this.#events);
     this.#child = connection;
+    void connection.ended.then(() => this.#onEnded(connection));
     try {
       await connection.shakeHands(era);
     } catch (thrown) {
@@ -114,7 +157,66 @@ export class StdioUpstream implements Upstream {
       throw thrown;
     }
     this.#events.onState('ready');
+    // Whatever it has now may differ from what was listed of the one before.
+    if (this.#hasServed) this.#events.onToolsChanged();
+    this.#hasServed = true;
+    this.#memory.wake(connection.peer);
+    this.#lastUsedAt = performance.now();
+    this.#watchIdleness();
     return connection;
+  }
+
+  #onEnded(connection: ChildConnection): void {
+    const { crash } = connection;
+    if (crash === undefined || this.#closing.signal.aborted) return;
+    this.#lastCrash = crash;
+    const { livedMs, hasAnsweredCall: answeredCall, hasShakenHands } = connection;
+    this.#restarts.crashed({ now: performance.now(), livedMs, answeredCall });
+    // One that never got as far is tried again by the listing that wanted it, and one that left of its own will
+    // (exit code 0) by the next call.
+    if (this.#life.start === 'lazy' || !hasShakenHands || connection.exitCode === 0) return;
+    // A turn later, when the ended connection is forgotten.
+    setImmediate(() => {
+      this.#connect().catch(() => undefined);
+    });
+  }
+
+  #watchIdleness(): void {
+    const { idleStopMs } = this.#life;
+    if (idleStopMs === 0 || this.#running > 0 || this.#closing.signal.aborted) return;
+    clearTimeout(this.#idleTimer);
+    const left = Math.max(0, this.#lastUsedAt + idleStopMs - performance.now());
+    this.#idleTimer = setTimeout(() => this.#stopIdle(), left);
+    this.#idleTimer.unref();
+  }
+
+  #stopIdle(): void {
+    const child = this.#child;
+    if (this.#running > 0 || child === undefined || !child.hasShakenHands || child.ending !== undefined)
+      return;
+    this.#connection = undefined;
+    this.#memory.sleep();
+    this.#events.onState('stopped', `not used for ${Math.round(this.#life.idleStopMs / 1_000)} s`);
+    const stopping = child.close().finally(() => {
+      if (this.#stopping === stopping) this.#stopping = undefined;
+    });
+    this.#stopping = stopping;
+  }
+
+  #loopError(forMs: number): ProxyError {
+    const why = this.#lastCrash?.message ?? `Upstream '${this.name}' ended`;
+    return new ProxyError(
+      'upstream_exited',
+      `${why} That was the ${this.#restarts.inARow}th time in a row; it is started again in ${Math.ceil(forMs / 1_000)} s, or when its configuration changes.`,
+      { upstream: this.name, outcome: 'not_sent', cause: this.#lastCrash },
+    );
+  }
+
+  #closedError(): ProxyError {
+    return new ProxyError('upstream_closed', `Upstream '${this.name}' was closed.`, {
+      upstream: this.name,
+      outcome: 'not_sent',
+    });
   }
 }
 
@@ -125,10 +227,37 @@ function refusesOlderHandshake(thrown: unknown): boolean {
   return code === -32601 || code === -32022;
 }
 
-interface Waiting {
-  readonly resolve: (result: RawResult) => void;
-  readonly reject: (error: Error) => void;
-  readonly onProgress: (params: JsonObject) => void;
+/**
+ * What is known of a child while it sleeps: who it is and what it listed. Nothing announces itself meanwhile, and a
+ * look at its tools every few minutes would only wake it.
+ */
+class SleepMemory {
+  readonly #pages = new Map<string, RawResult>();
+  #peer: Peer | undefined;
+  #isAsleep = false;
+
+  get peer(): Peer | undefined {
+    return this.#isAsleep ? this.#peer : undefined;
+  }
+
+  page(params: RawParams): RawResult | undefined {
+    return this.#isAsleep ? this.#pages.get(params['cursor'] ?? '') : undefined;
+  }
+
+  keep(params: RawParams, result: RawResult): void {
+    const cursor = params['cursor'] ?? '';
+    if (cursor === '') this.#pages.clear();
+    this.#pages.set(cursor, result);
+  }
+
+  sleep(): void {
+    this.#isAsleep = true;
+  }
+
+  wake(peer: Peer): void {
+    this.#peer = peer;
+    this.#isAsleep = false;
+  }
 }
 
 /** One life of the child. */
@@ -137,52 +266,54 @@ class ChildConnection {
   readonly #child: ChildProcessWithoutNullStreams;
   readonly #limits: Limits;
   readonly #events: UpstreamEvents;
-  readonly #waiting = new Map<string, Waiting>();
-  readonly #transport: Transport;
+  readonly #channel: PeerChannel;
+  readonly #stderr: StderrTail;
+  readonly #startedAt = performance.now();
   /** Resolves when the child has ended. */
   readonly ended: Promise<void>;
-  #ending: ProxyError | undefined;
   #isStopping = false;
-  #lastStderr = '';
+  #endedAt: number | undefined;
+  #exitCode: number | null = null;
   #client: Client | undefined;
   #peer: Peer | undefined;
-  #nextId = 1;
 
-  constructor(
-    name: string,
-    child: ChildProcessWithoutNullStreams,
-    env: Readonly<Record<string, string>>,
-    limits: Limits,
-    events: UpstreamEvents,
-  ) {
+  constructor(name: string, spec: ChildSpec, limits: Limits, events: UpstreamEvents) {
+    const child = startChild(spec);
     this.#name = name;
     this.#child = child;
     this.#limits = limits;
     this.#events = events;
-    this.#transport = this.#sdkTransport();
+    this.#stderr = new StderrTail(spec.secrets);
+    const channel = new PeerChannel({
+      name,
+      limits,
+      send: (text) => this.#write(text),
+      // These two names are how the SDK tells a child process from HTTP when it probes.
+      traits: { stderr: null, pid: child.pid ?? null },
+    });
+    this.#channel = channel;
     const splitter = createLineSplitter({
       maxBytes: limits.maxMessageBytes,
-      onLine: (line) => this.#receive(line),
-      onTooLong: (bytes) => this.#onTooLong(bytes),
+      onLine: (line) => channel.receive(line),
+      // Which request the dropped line answered is unknown, so every waiting one fails with the reason.
+      onTooLong: (bytes) => channel.fail(this.#tooLargeError(bytes)),
     });
     child.stdout.on('data', (chunk: Buffer) => splitter.push(chunk));
-    child.stderr.on('data', (chunk: Buffer) => {
-      const line = chunk.toString('utf8').trim().split('\n').at(-1) ?? '';
-      if (line !== '') this.#lastStderr = withoutValues(line, env).slice(0, STDERR_LINE_LENGTH);
-    });
+    child.stderr.on('data', (chunk: Buffer) => this.#stderr.push(chunk));
     // A child that went away makes writes fail; its exit tells the waiting ones.
     child.stdin.on('error', () => undefined);
     this.ended = new Promise((resolve) => {
       const end = (error: ProxyError): void => {
-        this.#ending = error;
-        for (const waiting of this.#waiting.values()) waiting.reject(error);
-        this.#waiting.clear();
-        this.#transport.onclose?.();
+        this.#endedAt ??= performance.now();
+        channel.end(error);
         if (!this.#isStopping) events.onState('exited', error.message);
         resolve();
       };
       child.once('error', (error) => end(this.#spawnError(error)));
-      child.once('close', (code, signal) => end(this.#exitError(code, signal)));
+      child.once('close', (code, signal) => {
+        this.#exitCode = code;
+        end(this.#exitError(code, signal));
+      });
     });
   }
 
@@ -191,63 +322,67 @@ class ChildConnection {
     return this.#peer;
   }
 
+  get hasShakenHands(): boolean {
+    return this.#peer !== undefined;
+  }
+
+  get hasAnsweredCall(): boolean {
+    return this.#channel.hasAnsweredCall;
+  }
+
+  get livedMs(): number {
+    return (this.#endedAt ?? performance.now()) - this.#startedAt;
+  }
+
+  get exitCode(): number | null {
+    return this.#exitCode;
+  }
+
+  get ending(): ProxyError | undefined {
+    return this.#channel.ending;
+  }
+
+  /** Why it ended, when nobody had asked it to; a command that is not there never began. */
+  get crash(): ProxyError | undefined {
+    const { ending } = this.#channel;
+    return this.#isStopping || ending?.code !== 'upstream_exited' ? undefined : ending;
+  }
+
   async shakeHands(era: Era): Promise<void> {
     const timeoutMs = this.#limits.connectTimeoutMs;
     const deadline = openDeadline(undefined, timeoutMs);
     try {
       // A child may end before the SDK listens on its channel; whoever waits must hear of it all the same.
       const { client, peer } = await Promise.race([
-        shakeHands(this.#transport, era, {
+        shakeHands(this.#channel.transport, era, {
           signal: deadline.signal,
           timeoutMs,
           onToolsChanged: this.#events.onToolsChanged,
         }),
-        this.ended.then(() => Promise.reject(this.#ending ?? new Error('the child ended'))),
+        this.ended.then(() => Promise.reject(this.ending ?? new Error('the child ended'))),
       ]);
       this.#client = client;
       this.#peer = peer;
     } catch (thrown) {
       // The SDK only sees its channel close; why it closed is ours to know.
       await Promise.race([this.ended, new Promise((resolve) => setTimeout(resolve, 50))]);
-      throw this.#ending ?? failureOf(thrown, this.#failureContext(deadline, timeoutMs, 'connecting'));
+      throw (
+        this.ending ??
+        failureOf(thrown, {
+          upstream: this.#name,
+          deadline,
+          timeoutMs,
+          doing: 'connecting',
+          maxMessageBytes: this.#limits.maxMessageBytes,
+        })
+      );
     } finally {
       deadline.dispose();
     }
   }
 
-  async request(method: string, params: RawParams, context: RequestContext): Promise<RawResult> {
-    if (this.#ending !== undefined) throw this.#ending;
-    const id = `p${this.#nextId++}`;
-    const text = requestText(
-      id,
-      method,
-      withMeta(params, this.peer, context, { clientInfo: CLIENT_INFO, progressToken: id }),
-    );
-    const deadline = openDeadline(context.signal, context.timeoutMs, context.maxMs);
-    try {
-      return await new Promise<RawResult>((resolve, reject) => {
-        this.#waiting.set(id, {
-          resolve,
-          reject,
-          onProgress: (progress) => {
-            deadline.extend();
-            context.onProgress?.(progress);
-          },
-        });
-        const onAbort = (): void => reject(deadline.signal.reason as Error);
-        if (deadline.signal.aborted) return onAbort();
-        deadline.signal.addEventListener('abort', onAbort, { once: true });
-        this.#write(text);
-      });
-    } catch (thrown) {
-      if (deadline.signal.aborted && this.#ending === undefined) {
-        this.#write(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"${id}"}}`);
-      }
-      throw failureOf(thrown, this.#failureContext(deadline, context.timeoutMs, method));
-    } finally {
-      this.#waiting.delete(id);
-      deadline.dispose();
-    }
+  request(method: string, params: RawParams, context: RequestContext): Promise<RawResult> {
+    return this.#channel.request(this.peer, method, params, context);
   }
 
   async close(): Promise<void> {
@@ -257,79 +392,18 @@ class ChildConnection {
   }
 
   /** Arguments travel as the client wrote them, which may be over several lines; a message here is one line. */
-  #write(text: string): void {
+  #write(text: string): Promise<void> {
     const line = /[\r\n]/.test(text) ? text.replaceAll(/[\r\n]+/g, ' ') : text;
     this.#child.stdin.write(`${line}\n`);
+    return Promise.resolve();
   }
 
-  /** Our own replies and progress are taken here; everything else is the SDK's. Noise on stdout is passed over. */
-  #receive(line: string): void {
-    const message = readMessage(line);
-    switch (message.kind) {
-      case 'result': {
-        const waiting = this.#waiting.get(String(message.id));
-        if (waiting !== undefined) return waiting.resolve(message.result);
-        return this.#transport.onmessage?.(JSON.parse(line));
-      }
-      case 'error': {
-        const waiting = this.#waiting.get(String(message.id));
-        if (waiting === undefined) return this.#transport.onmessage?.(JSON.parse(line));
-        return waiting.reject(new UpstreamRejection(this.#name, message.code, message.message, message.raw));
-      }
-      case 'notification':
-      case 'request':
-        return this.#passOn(message);
-      case 'invalid':
-        return undefined;
-    }
-  }
-
-  #passOn(message: Extract<InboundMessage, { kind: 'notification' | 'request' }>): void {
-    if (message.kind === 'notification' && message.method === 'notifications/progress') {
-      const waiting = this.#waiting.get(String(message.params['progressToken']));
-      if (waiting !== undefined) return waiting.onProgress(message.params);
-    }
-    this.#transport.onmessage?.(message.parsed as never);
-  }
-
-  /** Which request the dropped line answered is unknown, so every waiting one fails with the reason. */
-  #onTooLong(bytes: number): void {
-    const error = new ProxyError(
+  #tooLargeError(bytes: number): ProxyError {
+    return new ProxyError(
       'upstream_too_large',
       `Upstream '${this.#name}' sent a message of ${bytes} bytes; the limit maxMessageBytes is ${this.#limits.maxMessageBytes}.`,
       { upstream: this.#name, outcome: 'unknown' },
     );
-    for (const waiting of this.#waiting.values()) waiting.reject(error);
-    this.#waiting.clear();
-  }
-
-  /** The child's channel as the SDK wants it. */
-  #sdkTransport(): Transport {
-    return {
-      start: () => Promise.resolve(),
-      send: (message) => {
-        this.#write(JSON.stringify(message));
-        return Promise.resolve();
-      },
-      close: () => Promise.resolve(),
-      // These two names are how the SDK tells a child process from HTTP when it probes.
-      stderr: null,
-      pid: this.#child.pid ?? null,
-    } as Transport & { stderr: null; pid: number | null };
-  }
-
-  #failureContext(
-    deadline: ReturnType<typeof openDeadline>,
-    timeoutMs: number,
-    doing: string,
-  ): Parameters<typeof failureOf>[1] {
-    return {
-      upstream: this.#name,
-      deadline,
-      timeoutMs,
-      doing,
-      maxMessageBytes: this.#limits.maxMessageBytes,
-    };
   }
 
   #spawnError(error: Error): ProxyError {
@@ -351,17 +425,11 @@ class ChildConnection {
 
   #exitError(code: number | null, signal: NodeJS.Signals | null): ProxyError {
     const how = signal === null ? `with exit code ${code}` : `by ${signal}`;
-    const said = this.#lastStderr === '' ? '' : `; it last said: ${this.#lastStderr}`;
+    const lines = this.#stderr.lines();
+    const said = lines.length === 0 ? '.' : `; it last said: ${lines.join(' | ')}.`;
     return new ProxyError('upstream_exited', `Upstream '${this.#name}' ended ${how}${said}`, {
       upstream: this.#name,
       outcome: 'unknown',
     });
   }
-}
-
-/** A child may print its environment; what it was given must not come back in a sentence. */
-function withoutValues(line: string, env: Readonly<Record<string, string>>): string {
-  return Object.values(env)
-    .filter((value) => value.length >= 4)
-    .reduce((text, value) => text.replaceAll(value, '[secret]'), line);
 }

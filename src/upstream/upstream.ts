@@ -9,6 +9,8 @@ export interface Peer {
   readonly era: Era;
   readonly protocolVersion: string;
   readonly instructions?: string;
+  /** Whether an older peer sends log messages, at a level it has to be told; newer ones are told with each request. */
+  readonly takesLogLevel?: true;
 }
 
 /** Parameters of a request, each as the JSON text to send, so that arguments travel as the client wrote them. */
@@ -47,7 +49,7 @@ export interface RequestContext {
   readonly timeoutMs: number;
   /** Longest wait in all, in milliseconds, also with progress. */
   readonly maxMs: number;
-  /** Called with the upstream's progress notifications (their `params`); asking for them is what makes it send any. */
+  /** Called with the upstream's progress notifications (their `params`). */
   readonly onProgress?: (params: JsonObject) => void;
   /** Called with the upstream's log messages during this request (their `params`). */
   readonly onLog?: (params: JsonObject) => void;
@@ -75,5 +77,5 @@ export interface Upstream {
 export interface UpstreamEvents {
   /** The upstream says its tools changed; may come often, whoever listens coalesces. */
   readonly onToolsChanged: () => void;
-  readonly onState: (state: 'ready' | 'failed' | 'exited', reason?: string) => void;
+  readonly onState: (state: 'ready' | 'failed' | 'exited' | 'stopped', reason?: string) => void;
 }

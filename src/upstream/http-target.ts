@@ -1,0 +1,67 @@
+import { ProxyError } from '../base/errors.ts';
+import type { Limits } from '../base/limits.ts';
+import { USER_AGENT } from '../base/product.ts';
+import type { HttpClient } from '../net/http-client.ts';
+import type { RequestContext, UpstreamEvents } from './upstream.ts';
+
+/** Where an HTTP upstream is and what it is sent, references resolved. */
+export interface HttpTarget {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** What the HTTP transports are made with. */
+export interface HttpParts {
+  readonly http: () => Promise<HttpClient>;
+  readonly limits: Limits;
+  readonly events: UpstreamEvents;
+}
+
+/** Everything of ours and of the caller that goes out: configured headers, or the caller's one header. */
+export function headersFor(target: HttpTarget, context: RequestContext): Record<string, string> {
+  return {
+    'user-agent': USER_AGENT,
+    ...target.headers,
+    ...(context.credential === undefined ? {} : { authorization: context.credential.reveal() }),
+  };
+}
+
+/** Whether the request is made with the upstream's own credential, whose connections may stay open. */
+export function isOwnScope(context: RequestContext): boolean {
+  return context.credential === undefined && context.scope === 'own';
+}
+
+export function redirectError(upstream: string, status: number): ProxyError {
+  return new ProxyError(
+    'upstream_redirect',
+    `Upstream '${upstream}' answered with a redirect (HTTP ${status}). Redirects are not followed: configure the final URL.`,
+    { upstream, outcome: 'failed' },
+  );
+}
+
+export function statusError(upstream: string, status: number, doing: string): ProxyError {
+  return new ProxyError('upstream_error', `Upstream '${upstream}' answered ${doing} with HTTP ${status}.`, {
+    upstream,
+    outcome: 'failed',
+    retryable: status === 429 || status >= 500,
+  });
+}
+
+export function closedError(upstream: string): ProxyError {
+  return new ProxyError('upstream_closed', `Upstream '${upstream}' was closed.`, {
+    upstream,
+    outcome: 'not_sent',
+  });
+}
+
+/** A peer that no longer knows sessions as soon as it has opened them. */
+export function forgetfulError(upstream: string): ProxyError {
+  return new ProxyError(
+    'upstream_invalid',
+    `Upstream '${upstream}' forgets its sessions as soon as it opens them.`,
+    {
+      upstream,
+      outcome: 'not_sent',
+    },
+  );
+}
