@@ -64,7 +64,9 @@ const PROGRAM = /(?:^|[\s(])(?:mcpproxy|mcp-toolsearch-proxy(?:@[\w.-]+)?)(?=\s|
 export function commandsIn(text: string): string[] {
   const lines = blocksOf(text).flatMap(({ language, text: inside }) => {
     const joined = inside.replaceAll(/\\\n\s*/g, ' ').split('\n');
-    if (language === 'console') return joined.filter((line) => /^[$>] /.test(line));
+    // What the program itself calls a mistake is shown as one.
+    if (language === 'console')
+      return joined.filter((line, n) => /^[$>] /.test(line) && !joined[n + 1]?.startsWith('mcpproxy: '));
     return /^(?:sh|bash|shell|zsh|fish|powershell)$/.test(language) ? joined : [];
   });
   const inline = [...text.replaceAll(FENCE, '').matchAll(/`([^`\n]+)`/g)].map(([, inside = '']) => inside);
@@ -75,9 +77,10 @@ export function commandsIn(text: string): string[] {
   });
 }
 
-/** What our own parser says of a quoted command line. */
+/** What our own parser says of a quoted command line, in which N stands for a number. */
 export async function mistakesIn(command: string): Promise<readonly string[]> {
-  return (await parseCommandLine(wordsOf(command))).mistakes;
+  const words = wordsOf(command).map((word) => (word === 'N' ? '5' : word));
+  return (await parseCommandLine(words)).mistakes;
 }
 
 /** As a shell would take it apart, up to a pipe, a redirection, a comment or the next command. */

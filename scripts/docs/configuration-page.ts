@@ -51,7 +51,11 @@ const ENTRY_MEANINGS: Readonly<Record<EntryKey, string>> = {
   cwd: "The folder it is started in; a relative one is taken from the file's folder.",
   url: 'The MCP endpoint of a server reached over HTTP, instead of `command`.',
   headers: 'Sent with every request to it.',
-  type: '`stdio` or `http` (also `streamable-http`); not needed, as `command` and `url` say the same.',
+  type: '`stdio`, `http` (also `streamable-http`) or `sse`; not needed, as `command` and `url` say the same, and a URL is tried as `http` and, where that is refused, as `sse`.',
+  start:
+    '`eager` (with the proxy, and again when it crashed; the default) or `lazy` (when its tools are first searched or called).',
+  idleStopMs:
+    'Stops the command after this many milliseconds without a call; the next one starts it again. `0` is never. Default: `300000` for a lazy one, else `0`.',
   auth: "`own` (these headers; the default) or `forward` (each caller's own `Authorization`, and no other header).",
   enabled: '`false` leaves the server out.',
   disabled: '`true` leaves the server out.',

@@ -57,8 +57,9 @@ export function commandWords(): CommandWord[] {
 
 function cliFlag(name: CliFlagName): FlagWord {
   const flag = CLI_FLAGS[name];
-  const value: FlagValueKind = 'shape' in flag ? (KNOWN_VALUES[name] ?? 'any') : 'none';
-  const word = { long: `--${name}`, value, sentence: flag.sentence };
+  const shape: string | undefined = 'shape' in flag ? flag.shape : undefined;
+  const value = shape === undefined ? 'none' : (KNOWN_VALUES[name] ?? (shape === 'FILE' ? 'file' : 'any'));
+  const word: FlagWord = { long: `--${name}`, value, sentence: flag.sentence };
   return 'short' in flag ? { ...word, short: `-${flag.short}` } : word;
 }
 
