@@ -86,6 +86,11 @@ export class Listings {
     throw new Error('a listing is ready, running or failed');
   }
 
+  /** Whether this listing was ever wanted; asking for it is what starts one. */
+  has(key: string): boolean {
+    return this.#entries.has(key);
+  }
+
   /** The upstream refused this credential outside a listing: what was listed with it is no longer theirs. */
   drop(key: string): void {
     const entry = this.#entries.get(key);

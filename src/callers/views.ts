@@ -73,10 +73,10 @@ export class Views {
     parts.roster.onToolsChanged((upstream) => parts.listings.changed(upstream));
   }
 
-  /** Starts listing every upstream that has a credential of its own. Never waits. */
+  /** Starts listing every upstream that has a credential of its own, but for those that start when needed. Never waits. */
   warm(): void {
     for (const entry of this.#parts.roster.entries)
-      if (entry.record.auth === 'own') this.#ask(entry, ANONYMOUS);
+      if (entry.record.auth === 'own' && !isLazy(entry)) this.#ask(entry, ANONYMOUS);
   }
 
   /** Resolves when no own upstream is starting any more, or after `ms`. */
@@ -109,11 +109,11 @@ export class Views {
 
   /** What upstreams told this caller to read first, as far as it is known now; waits at most `waitMs` for more. */
   async instructions(caller: Caller, waitMs: number): Promise<View['instructions']> {
-    let asked = this.#askAll(caller);
+    let asked = this.#askAwake(caller);
     const starting = startingOf(asked).map((state) => state.settled);
     if (starting.length > 0 && waitMs > 0) {
       await Promise.race([Promise.all(starting), pause(waitMs)]);
-      asked = this.#askAll(caller);
+      asked = this.#askAwake(caller);
     }
     for (const { entry, state } of asked) {
       if (
@@ -167,6 +167,13 @@ export class Views {
 
   #askAll(caller: Caller): readonly Asked[] {
     return this.#parts.roster.entries.map((entry) => this.#ask(entry, caller));
+  }
+
+  /** All but those nobody has needed yet and that start only then: a handshake is no need. */
+  #askAwake(caller: Caller): readonly Asked[] {
+    return this.#parts.roster.entries
+      .filter((entry) => !isLazy(entry) || this.#parts.listings.has(this.#keyOf(entry, caller).key))
+      .map((entry) => this.#ask(entry, caller));
   }
 
   #ask(entry: RosterEntry, caller: Caller): Asked {
@@ -266,6 +273,10 @@ export class Views {
       this.#parts.observer({ kind: 'note', message: `writeTools: no tool matches the pattern '${pattern}'` });
     }
   }
+}
+
+function isLazy({ record: { transport } }: RosterEntry): boolean {
+  return transport.kind === 'stdio' && transport.start === 'lazy';
 }
 
 function startingOf(asked: readonly Asked[]): readonly Extract<ListingState, { kind: 'starting' }>[] {

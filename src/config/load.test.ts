@@ -363,9 +363,42 @@ describe('mcpServers as clients write them', () => {
     expect(config.upstreams[0]?.description).toBe('Tides and moons');
   });
 
+  it('reads when a command runs, and servers of the older SSE transport', async () => {
+    const mcpServers = {
+      a: { command: 'x', start: 'lazy', idle_stop_ms: 60_000 },
+      b: { type: 'sse', url: 'https://b.example/sse' },
+      c: { command: 'x', idleStopMs: 0 },
+    };
+    const { config } = await settled({ file: { mcpServers } });
+    expect(config.upstreams.map(({ transport }) => transport)).toEqual([
+      { kind: 'stdio', command: 'x', args: [], env: {}, start: 'lazy', idleStopMs: 60_000 },
+      { kind: 'http', url: 'https://b.example/sse', headers: {}, type: 'sse' },
+      { kind: 'stdio', command: 'x', args: [], env: {}, idleStopMs: 0 },
+    ]);
+  });
+
+  it('refuses lives a command cannot have, and says that a URL has none', async () => {
+    const mcpServers = {
+      a: { command: 'x', start: 'later' },
+      b: { command: 'x', idleStopMs: -1 },
+      c: { command: 'x', type: 'sse' },
+    };
+    const loaded = await load({ file: { mcpServers } });
+    const problems = loaded.kind === 'invalid' ? loaded.problems : [];
+    expect(problems.map(({ message }) => message)).toEqual([
+      expect.stringContaining('mcpServers.a.start must be "eager"'),
+      expect.stringContaining('mcpServers.b.idleStopMs must be a whole number'),
+      expect.stringContaining('mcpServers.c is of an HTTP type but has a command'),
+    ]);
+    const url = { mcpServers: { d: { url: 'https://d.example/', start: 'lazy' } } };
+    expect(await warningsOf({ file: url })).toEqual([
+      expect.stringContaining('"start", which has no effect'),
+    ]);
+  });
+
   it('lets a switched off server be as wrong as it likes', async () => {
     const mcpServers = {
-      old: { type: 'sse', url: 'https://a.example/sse', disabled: true },
+      old: { type: 'carrier pigeon', url: 'https://a.example/sse', disabled: true },
       b: { command: 'x' },
     };
     const { config, warnings } = await settled({ file: { mcpServers } });

@@ -20,6 +20,8 @@ export const ENTRY_KEYS = {
   url: ['url', 'httpUrl', 'serverUrl'],
   headers: ['headers'],
   type: ['type', 'transport', 'protocol'],
+  start: ['start'],
+  idleStopMs: ['idleStopMs', 'idle_stop_ms'],
   auth: ['auth'],
   enabled: ['enabled'],
   disabled: ['disabled'],
@@ -46,6 +48,9 @@ export const INEFFECTIVE_KEYS: ReadonlySet<string> = new Set(
     ' ',
   ),
 );
+
+/** The longest wait a timer can hold. */
+const MAX_TIMER_MS = 2_147_483_647;
 
 export interface EntryOptions {
   readonly insecureUpstream: boolean;
@@ -265,16 +270,16 @@ class EntryReader {
     if (command !== undefined && url !== undefined) {
       return this.#wrong(this.#start, `has both a command and a ${url.key}; keep the one that reaches it.`);
     }
-    if (type === 'http' && command !== undefined)
+    if ((type === 'http' || type === 'sse') && command !== undefined)
       return this.#wrong(this.#start, 'is of an HTTP type but has a command, not a url.');
     if (type === 'stdio' && url !== undefined)
       return this.#wrong(this.#start, `is of type stdio but has a ${url.key}, not a command.`);
     if (command !== undefined) return this.#stdio(command, home);
-    if (url !== undefined) return this.#http(url);
+    if (url !== undefined) return this.#http(url, type === 'sse');
     return this.#wrong(this.#start, 'has neither a command nor a url; give the one that reaches it.');
   }
 
-  #type(): 'http' | 'stdio' | 'unsaid' | undefined {
+  #type(): 'http' | 'sse' | 'stdio' | 'unsaid' | undefined {
     const member = this.#members.get('type');
     if (member === undefined) return 'unsaid';
     const { node } = member;
@@ -286,14 +291,11 @@ class EntryReader {
       case 'streamablehttp':
         return 'http';
       case 'sse':
-        return this.#wrong(
-          node.start,
-          'is an SSE server, which is not supported yet; if it also speaks streamable HTTP, give that url with "type": "http", otherwise set "disabled": true.',
-        );
+        return 'sse';
       default:
         return this.#wrong(
           node.start,
-          `must be "stdio" or "http", not ${described(plainValue(node))}.`,
+          `must be "stdio", "http" or "sse", not ${described(plainValue(node))}.`,
           `.${member.key}`,
         );
     }
@@ -312,18 +314,40 @@ class EntryReader {
     if (this.#members.has('headers')) {
       this.#wrong(this.#start, 'has headers, but a command is sent none; give it what it needs as env.');
     }
-    if (text === undefined || args === undefined || env === undefined) return undefined;
-    const transport = { kind: 'stdio', command: text, args, env } as const;
+    const life = this.#life();
+    if (text === undefined || args === undefined || env === undefined || life === undefined) return undefined;
+    const transport = { kind: 'stdio', command: text, args, env, ...life } as const;
     return folder === undefined
       ? transport
       : { ...transport, cwd: absolutePath(folder, dirname(this.#file.path), home) };
   }
 
-  #http(member: JsonMember): UpstreamTransport | undefined {
+  /** When the command runs, as far as the entry says so. */
+  #life(): { readonly start?: 'eager' | 'lazy'; readonly idleStopMs?: number } | undefined {
+    const start = this.#members.get('start');
+    const idle = this.#members.get('idleStopMs');
+    const how = start?.node.kind === 'string' ? start.node.value : undefined;
+    if (start !== undefined && how !== 'eager' && how !== 'lazy') {
+      const message = 'must be "eager" (with the proxy) or "lazy" (when its tools are first needed).';
+      return this.#wrong(start.node.start, message, '.start');
+    }
+    const ms = idle?.node.kind === 'other' ? idle.node.value : undefined;
+    const isTime = typeof ms === 'number' && Number.isInteger(ms) && ms >= 0 && ms <= MAX_TIMER_MS;
+    if (idle !== undefined && !isTime) {
+      const message = `must be a whole number of milliseconds, 0 (never) to ${MAX_TIMER_MS}.`;
+      return this.#wrong(idle.node.start, message, `.${idle.key}`);
+    }
+    return {
+      ...(how === 'eager' || how === 'lazy' ? { start: how } : {}),
+      ...(isTime ? { idleStopMs: ms } : {}),
+    };
+  }
+
+  #http(member: JsonMember, isSse: boolean): UpstreamTransport | undefined {
     const url = this.#text(member);
     const mistake = url === undefined ? undefined : mistakeInUrl(url);
     if (mistake !== undefined) return this.#wrong(member.node.start, mistake, `.${member.key}`);
-    for (const key of ['args', 'env', 'cwd'] as const) {
+    for (const key of ['args', 'env', 'cwd', 'start', 'idleStopMs'] as const) {
       const other = this.#members.get(key);
       if (other === undefined || isEmpty(other.node)) continue;
       const message = `${this.#path} has "${other.key}", which has no effect on a server reached by ${member.key}.`;
@@ -336,7 +360,7 @@ class EntryReader {
     );
     if (url === undefined || headers === undefined) return undefined;
     this.#foreignReferences(member.node, `.${member.key}`);
-    return { kind: 'http', url: url.trim(), headers };
+    return { kind: 'http', url: url.trim(), headers, ...(isSse ? { type: 'sse' } : {}) };
   }
 
   #checkForwarded(transport: UpstreamTransport, options: EntryOptions): void {

@@ -7,9 +7,12 @@ export type ReadTool =
   | { readonly kind: 'tool'; readonly tool: Tool }
   | { readonly kind: 'dropped'; readonly name: string; readonly reason: string };
 
+/** Far beyond any schema somebody wrote; code that walks schemas by recursion ends long after. */
+const MAX_DEPTH = 500;
+
 /**
- * Reads one tool definition. Only what nobody could call is dropped (no usable name); an odd schema, title or
- * annotation costs the tool nothing but that part.
+ * Reads one tool definition. Only what nobody could call is dropped (no usable name), or what nothing here could walk
+ * (endless nesting); an odd schema, title or annotation costs the tool nothing but that part.
  */
 export function readTool(entry: unknown, position: number): ReadTool {
   if (!isJsonObject(entry)) return { kind: 'dropped', name: `#${position + 1}`, reason: 'not an object' };
@@ -17,6 +20,8 @@ export function readTool(entry: unknown, position: number): ReadTool {
   if (typeof name !== 'string' || name === '') {
     return { kind: 'dropped', name: `#${position + 1}`, reason: 'has no name' };
   }
+  if (isDeeper(entry, MAX_DEPTH))
+    return { kind: 'dropped', name, reason: `its definition is nested deeper than ${MAX_DEPTH} levels` };
   const annotations = readAnnotations(entry['annotations']);
   const title = textOf(entry['title']) ?? annotations.title;
   const definition = {
@@ -28,6 +33,11 @@ export function readTool(entry: unknown, position: number): ReadTool {
     annotations,
   };
   return { kind: 'tool', tool: { ...definition, digest: digestOf(definition) } };
+}
+
+function isDeeper(value: unknown, depth: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return depth === 0 || Object.values(value).some((inner) => isDeeper(inner, depth - 1));
 }
 
 function readAnnotations(value: unknown): ToolAnnotations {

@@ -8,7 +8,7 @@ export type StartVerdict =
 const WAITS_MS = [0, 1_000, 2_000, 4_000];
 
 /** After more crashes in a row than there are waits: no start for this long, doubling. */
-const FIRST_REFUSAL_MS = 60_000;
+const FIRST_REFUSAL_MS = 10_000;
 const LONGEST_REFUSAL_MS = 300_000;
 
 /** A life that lasted this long, or in which a call was answered, was no part of a loop. */

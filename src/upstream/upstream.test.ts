@@ -48,6 +48,16 @@ describe('listing', () => {
     expect(listing).toMatchObject({ instructions: 'read me', ttlMs: 5_000 });
   });
 
+  it('drops a definition nested without end, alone and named', async () => {
+    const deep = `${'{"items":'.repeat(20_000)}1${'}'.repeat(20_000)}`;
+    const { upstream } = paged([`{"tools":[{"name":"deep","inputSchema":${deep}},{"name":"calm"}]}`]);
+    const listing = await listTools(upstream, CONTEXT, DEFAULT_LIMITS);
+    expect(listing.tools.map((tool) => tool.name)).toEqual(['calm']);
+    expect(listing.dropped).toEqual([
+      { name: 'deep', reason: 'its definition is nested deeper than 500 levels' },
+    ]);
+  });
+
   it('is an error, never a part, when a cursor comes back or there is no end', async () => {
     const again = paged(['{"tools":[],"nextCursor":"x"}']);
     await expect(listTools(again.upstream, CONTEXT, DEFAULT_LIMITS)).rejects.toMatchObject({
