@@ -9,6 +9,7 @@ import { configurationPage } from '../scripts/docs/configuration-page.ts';
 import { errorsPage } from '../scripts/docs/errors-page.ts';
 import { limitsPage } from '../scripts/docs/limits-page.ts';
 import { toolsPage } from '../scripts/docs/tools-page.ts';
+import { SAMPLE_TOOLS } from '../scripts/docs/try.ts';
 import type { Try, TriedResult } from '../scripts/docs/try.ts';
 import { wirePage } from '../scripts/docs/wire-page.ts';
 import { CHANGES } from '../scripts/docs/wire-table.ts';
@@ -199,6 +200,11 @@ describe('docs/clients.md', () => {
       platform: 'linux',
     });
     expect(loaded).toMatchObject({ kind: 'settled', warnings: [] });
+  });
+
+  it('counts the sample catalog right', () => {
+    const text = readFileSync(join(root, 'docs/clients.md'), 'utf8');
+    expect(text).toContain(`a catalog of ${SAMPLE_TOOLS} invented tools`);
   });
 
   it('has snippets whose commands start a server that answers initialize', async () => {

@@ -1,6 +1,7 @@
 import { COMMANDS } from '../../src/cli/command.ts';
 import { EXIT_CODES } from '../../src/cli/exit-code.ts';
 import { block, code, page, table, WRITTEN } from './markdown.ts';
+import { SAMPLE_TOOLS } from './try.ts';
 import type { Try } from './try.ts';
 
 /** Typed at the shell, in front of the sample catalog; arguments with spaces are in quotes. */
@@ -46,7 +47,7 @@ export async function commandsPage(attempt: Try): Promise<string> {
       ['Command', 'What it does'],
       Object.values(COMMANDS).map(({ usage, sentence }) => [code(`mcpproxy ${usage}`), sentence]),
     ),
-    `Every command takes every setting, too; see [configuration.md](configuration.md). ${code('--builtin')} puts a catalog of 312 invented tools behind the proxy, in the place of the configured servers: enough to try all of this without any.`,
+    `Every command takes every setting, too; see [configuration.md](configuration.md). ${code('--builtin')} puts a catalog of ${SAMPLE_TOOLS} invented tools behind the proxy, in the place of the configured servers: enough to try all of this without any.`,
     '## Examples',
     ...shown,
     '## For scripts',

@@ -1,6 +1,12 @@
 import { LIMITS } from '../../src/base/limits.ts';
 import type { LimitName } from '../../src/base/limits.ts';
 import { flagOf, settingOf, variableOf } from '../../src/config/settings.ts';
+import {
+  DEFAULT_MATCHES,
+  MAX_DESCRIBED,
+  MAX_MATCHES,
+  MAX_QUERIES,
+} from '../../src/meta-tools/definitions.ts';
 import { block, code, page, table, WRITTEN } from './markdown.ts';
 import type { Try } from './try.ts';
 
@@ -40,10 +46,9 @@ export async function limitsPage(attempt: Try): Promise<string> {
     table(
       ['What', 'Number'],
       [
-        ['queries in one `search_tools`', '5'],
-        ['matches of one query', '25, 8 when not said'],
-        ['names in one `describe_tool`', '10'],
-        ['problems named in one refusal', '10'],
+        ['queries in one `search_tools`', String(MAX_QUERIES)],
+        ['matches of one query', `${MAX_MATCHES}, ${DEFAULT_MATCHES} when not said`],
+        ['names in one `describe_tool`', String(MAX_DESCRIBED)],
       ],
     ),
     'How many calls one `call_read_tools` takes is the setting `maxBatchCalls`; see [configuration.md](configuration.md).',

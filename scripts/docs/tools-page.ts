@@ -2,7 +2,7 @@ import { encode } from 'gpt-tokenizer/encoding/o200k_base';
 import { metaToolDefinitions } from '../../src/meta-tools/definitions.ts';
 import type { MetaToolDefinition, MetaToolName } from '../../src/meta-tools/definitions.ts';
 import { block, code, json, page, table, WRITTEN } from './markdown.ts';
-import { textOf } from './try.ts';
+import { SAMPLE_TOOLS, textOf } from './try.ts';
 import type { Try } from './try.ts';
 
 /** An example call of each tool, in front of the sample catalog (`mcpproxy --builtin`). */
@@ -43,7 +43,7 @@ export async function toolsPage(attempt: Try): Promise<string> {
     '# The tools a model sees',
     WRITTEN,
     block('sh', 'mcpproxy demo --builtin'),
-    'shows them at work. However many tools stand behind the proxy, a model is given these. The examples below are real answers, in front of the sample catalog of 312 invented tools (`mcpproxy --builtin`).',
+    `shows them at work. However many tools stand behind the proxy, a model is given these. The examples below are real answers, in front of the sample catalog of ${SAMPLE_TOOLS} invented tools (${code('mcpproxy --builtin')}).`,
     table(
       ['Tool', 'Annotations', 'Tokens'],
       ordered.map((definition) => [

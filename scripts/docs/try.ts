@@ -1,3 +1,8 @@
+import { SAMPLE_SERVERS } from '../../src/cli/builtin/sample-servers.ts';
+
+/** How many tools the sample catalog has. */
+export const SAMPLE_TOOLS = SAMPLE_SERVERS.reduce((sum, { tools }) => sum + tools.length, 0);
+
 /** What the pages' examples are taken from: real runs of what is documented. */
 export interface Try {
   /** Calls a meta-tool of a proxy in front of the sample catalog. */

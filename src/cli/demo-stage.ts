@@ -39,7 +39,8 @@ export async function setScene(stage: Stage, upstreams: Config['upstreams']): Pr
   const proxy = await createProxy({ ...(await plainConfig(stage.folder)), upstreams });
   closers.push(() => proxy.close());
   const url = await proxy.listen();
-  await proxy.local.settled(START_MS);
+  const isStarted = output.progress('waiting for the servers to start…');
+  await proxy.local.settled(START_MS).finally(isStarted);
   const { tools, unavailable } = await proxy.local.listTools();
   if (noteUnavailable(output, unavailable)) throw new Error('not every server could be started.');
   for (const line of countsOf(upstreams, tools)) await say.line(line);
