@@ -45,6 +45,13 @@ describe('the surface', () => {
         "upstream_unsupported",
         "listing_cursor_repeated",
         "listing_too_long",
+        "registry_not_found",
+        "registry_has_no_servers",
+        "registry_disabled",
+        "registry_key_missing",
+        "registry_forbidden",
+        "registry_unavailable",
+        "registry_invalid",
         "cancelled",
       ]
     `);

@@ -65,6 +65,36 @@ export const ERROR_CODES = {
     meaning: "The upstream's tools/list has more pages or tools than the limit.",
     retryable: false,
   },
+  registry_not_found: {
+    meaning: 'No registry has this id or name; the message names the nearest.',
+    retryable: false,
+  },
+  registry_has_no_servers: {
+    meaning: 'The registry is known but has no listing a program can read; its page is named.',
+    retryable: false,
+  },
+  registry_disabled: {
+    meaning: 'The registry, or all searching of registries, is switched off in the configuration.',
+    retryable: false,
+  },
+  registry_key_missing: {
+    meaning: 'The registry needs a key, and the environment variable for it is not set or was refused.',
+    retryable: false,
+  },
+  registry_forbidden: {
+    meaning:
+      'The registry is on plain http or a private address, which the configuration does not allow for it; nothing was sent.',
+    retryable: false,
+  },
+  registry_unavailable: {
+    meaning: 'The registry could not be reached, answered with an error status, or took too long.',
+    retryable: true,
+  },
+  registry_invalid: {
+    meaning:
+      'The registry answered something that is not its listing: not JSON, too large, another shape, a redirect elsewhere.',
+    retryable: false,
+  },
   cancelled: { meaning: 'The caller cancelled the request.', retryable: false },
 } as const satisfies Record<string, ErrorCode>;
 
