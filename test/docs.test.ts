@@ -144,7 +144,7 @@ describe('the checks of documents', () => {
   it('find command lines in blocks and sentences, and mistakes in them', async () => {
     const text =
       'Run `mcpproxy serve` or\n```sh\n# a word before\nA=1 mcpproxy --stdoi # why\nclaude mcp add x -- npx -y mcp-toolsearch-proxy --stdio\n```\n```console\n$ mcpproxy list-tools | head\nmcpproxy is output here\n```\n';
-    expect(commandsIn(text)).toEqual(['--stdoi # why', '--stdio', 'list-tools | head', 'serve']);
+    expect(commandsIn(text)).toEqual(['--stdoi # why', '--stdio', 'list-tools | head', 'serve --help']);
     expect(await mistakesIn('--stdoi # why')).toEqual(['there is no flag "--stdoi". Did you mean --stdio?']);
     expect(await mistakesIn('list-tools | head')).toEqual([]);
     expect(wordsOf(`call-tool a '{"b": 1}' [--yes]`)).toEqual(['call-tool', 'a', '{"b": 1}', '--yes']);

@@ -70,7 +70,10 @@ export function commandsIn(text: string): string[] {
     return /^(?:sh|bash|shell|zsh|fish|powershell)$/.test(language) ? joined : [];
   });
   const inline = [...text.replaceAll(FENCE, '').matchAll(/`([^`\n]+)`/g)].map(([, inside = '']) => inside);
-  const quoted = inline.filter((inside) => /^(?:mcpproxy|mcp-toolsearch-proxy) /.test(inside));
+  // A sentence may name a command without what it needs.
+  const quoted = inline
+    .filter((inside) => /^(?:mcpproxy|mcp-toolsearch-proxy) /.test(inside))
+    .map((inside) => (/^\S+ [\w-]+$/.test(inside) ? `${inside} --help` : inside));
   return [...lines, ...quoted].flatMap((line) => {
     const found = PROGRAM.exec(line);
     return found === null ? [] : [line.slice(found.index + found[0].length).trim()];
