@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { rawHttp } from '../support/clients.ts';
 import { startHttpProgram } from '../support/proxy.ts';
-import { startStub, stubTool, textResult } from '../support/stub-upstream.ts';
+import { startStub, stubTool, textResult, type StubScript, type StubTool } from '../support/stub-upstream.ts';
 import { sleep, until } from '../support/wait.ts';
 
 /**
@@ -14,83 +14,73 @@ import { sleep, until } from '../support/wait.ts';
 const MARK = 'at-rest-77e1';
 const credential = (n: number): string => `Bearer ${MARK}-caller-${n}`;
 
-const bell = [
-  stubTool('ring_bell', { readOnly: true, answer: () => textResult('ding') }),
-  stubTool('fail', { readOnly: true, answer: () => ({ kind: 'http', status: 500 }) }),
-];
+const bell = (name: string): StubTool => stubTool(name, { readOnly: true, answer: () => textResult('ding') });
+const fail = stubTool('fail', { readOnly: true, answer: () => ({ kind: 'http', status: 500 }) });
 
-for (const era of ['modern', 'legacy'] as const) {
-  describe(`the gateway before a ${era} upstream`, () => {
-    it.skipIf(process.platform === 'win32')(
-      'keeps no credential when nobody is being served',
-      async () => {
-        const stub = await startStub({
-          era,
-          session: era === 'legacy',
-          tools: bell,
-          ttlMs: 1_000,
-          admit: (authorization) =>
-            authorization?.endsWith('-3') === true ? { kind: 'http', status: 401 } : true,
-        });
-        const running = await startHttpProgram(['--upstream', stub.url], {
-          env: { NODE_OPTIONS: '--heapsnapshot-signal=SIGUSR2' },
-        });
-        for (let n = 1; n <= 3; n++) {
-          for (const clientEra of ['modern', 'legacy'] as const) {
-            const client = rawHttp(running.url, {
-              era: clientEra,
-              headers: { authorization: credential(n) },
-            });
-            await client.request(clientEra === 'modern' ? 'server/discover' : 'initialize', {
-              protocolVersion: '2025-11-25',
-              capabilities: {},
-              clientInfo: { name: 'x', version: '1' },
-            });
-            await client.call('search_tools', '{"query":"bell"}');
-            await client.call('call_read_tool', '{"name":"ring_bell"}');
-            await client.call('call_read_tools', '{"calls":[{"name":"ring_bell"},{"name":"fail"}]}');
-            await client.call('call_write_tool', '{"name":"nothing"}');
-          }
-        }
-        expect(stub.callsOf('ring_bell')).toHaveLength(8);
-        if (era === 'modern') {
-          // A listing that fails behind, while the old one still serves (older upstreams name no lifetime).
-          stub.script.intercept = ({ method }) =>
-            method === 'tools/list' ? { kind: 'http', status: 503 } : undefined;
-          const listings = stub.requestsOf('tools/list').length;
-          const first = rawHttp(running.url, { era: 'modern', headers: { authorization: credential(1) } });
-          await until('the listing was tried again', async () => {
-            await first.call('search_tools', '{"query":"bell"}');
-            return stub.requestsOf('tools/list').length > listings;
+const admit: StubScript['admit'] = (authorization) =>
+  authorization?.endsWith('-3') === true ? { kind: 'http', status: 401 } : true;
+
+describe('the gateway', () => {
+  it.skipIf(process.platform === 'win32')(
+    'keeps no credential when nobody is being served',
+    async () => {
+      const newer = await startStub({ tools: [bell('ring_bell'), fail], ttlMs: 1_000, admit });
+      const older = await startStub({ era: 'legacy', session: true, tools: [bell('ring_old_bell')], admit });
+      const running = await startHttpProgram(['--upstream', newer.url], {
+        config: { mcpServers: { older: { url: older.url, auth: 'forward' } } },
+        env: { NODE_OPTIONS: '--heapsnapshot-signal=SIGUSR2' },
+      });
+      for (let n = 1; n <= 3; n++) {
+        for (const era of ['modern', 'legacy'] as const) {
+          const client = rawHttp(running.url, { era, headers: { authorization: credential(n) } });
+          await client.request(era === 'modern' ? 'server/discover' : 'initialize', {
+            protocolVersion: '2025-11-25',
+            capabilities: {},
+            clientInfo: { name: 'x', version: '1' },
           });
-          stub.script.intercept = () => undefined;
+          await client.call('search_tools', '{"query":"bell"}');
+          await client.call('call_read_tool', '{"name":"ring_bell"}');
+          await client.call('call_read_tools', '{"calls":[{"name":"ring_old_bell"},{"name":"fail"}]}');
+          await client.call('call_write_tool', '{"name":"nothing"}');
         }
-        const refused = rawHttp(running.url, { era: 'modern', headers: { authorization: credential(3) } });
-        expect((await refused.call('search_tools', '{"query":"bell"}')).status).toBe(401);
-        // Others come after them, so that nothing of theirs is merely the latest.
-        const anonymous = rawHttp(running.url, { era: 'modern' });
-        for (let n = 0; n < 5; n++) await anonymous.call('call_read_tool', '{"name":"ring_bell"}');
+      }
+      expect([newer.callsOf('ring_bell').length, older.callsOf('ring_old_bell').length]).toEqual([4, 4]);
 
-        const snapshot = await takeSnapshot(running.child.pid ?? 0, running.home);
-        // The snapshot is one that would show it: our own words are in it.
-        expect(snapshot).toContain('search_tools');
-        const found = [
-          ...new Set(snapshot.match(new RegExp(`[^"\\\\]{0,40}${MARK}[^"\\\\]{0,40}`, 'g')) ?? []),
-        ];
-        expect(found).toEqual([]);
+      // A listing that fails behind, while the old one still serves.
+      newer.script.intercept = ({ method }) =>
+        method === 'tools/list' ? { kind: 'http', status: 503 } : undefined;
+      const listings = newer.requestsOf('tools/list').length;
+      const first = rawHttp(running.url, { era: 'modern', headers: { authorization: credential(1) } });
+      await until('the listing was tried again', async () => {
+        await first.call('search_tools', '{"query":"bell"}');
+        return newer.requestsOf('tools/list').length > listings;
+      });
+      newer.script.intercept = () => undefined;
+      const refused = rawHttp(running.url, { era: 'modern', headers: { authorization: credential(3) } });
+      expect((await refused.call('search_tools', '{"query":"bell"}')).status).toBe(401);
+      // Others come after them, so that nothing of theirs is merely the latest.
+      const anonymous = rawHttp(running.url, { era: 'modern' });
+      for (let n = 0; n < 5; n++) {
+        await anonymous.call('call_read_tools', '{"calls":[{"name":"ring_bell"},{"name":"ring_old_bell"}]}');
+      }
 
-        for (const file of filesUnder(running.home)) {
-          if (!file.endsWith('.heapsnapshot')) expect(readFileSync(file, 'utf8'), file).not.toContain(MARK);
-        }
-        const environ = `/proc/${running.child.pid}/environ`;
-        if (existsSync(environ)) expect(readFileSync(environ, 'utf8')).not.toContain(MARK);
-        expect(running.stderr()).not.toContain(MARK);
-        // A snapshot takes long on a busy machine.
-      },
-      90_000,
-    );
-  });
-}
+      const snapshot = await takeSnapshot(running.child.pid ?? 0, running.home);
+      // The snapshot is one that would show it: our own words are in it.
+      expect(snapshot).toContain('search_tools');
+      const found = snapshot.match(new RegExp(`[^"\\\\]{0,40}${MARK}[^"\\\\]{0,40}`, 'g'));
+      expect([...new Set(found)]).toEqual([]);
+
+      for (const file of filesUnder(running.home)) {
+        if (!file.endsWith('.heapsnapshot')) expect(readFileSync(file, 'utf8'), file).not.toContain(MARK);
+      }
+      const environ = `/proc/${running.child.pid}/environ`;
+      if (existsSync(environ)) expect(readFileSync(environ, 'utf8')).not.toContain(MARK);
+      expect(running.stderr()).not.toContain(MARK);
+      // A snapshot takes long on a busy machine.
+    },
+    90_000,
+  );
+});
 
 async function takeSnapshot(pid: number, dir: string): Promise<string> {
   process.kill(pid, 'SIGUSR2');

@@ -291,7 +291,8 @@ function ensureBuilt(): Promise<void> {
 }
 
 async function build(): Promise<void> {
-  const lock = join(tmpdir(), `proxy-build-${process.getuid?.() ?? 0}.lock`);
+  // One for each checkout.
+  const lock = join(root, 'node_modules', '.proxy-build.lock');
   await until('another test file has built the program', () => tryLock(lock), 90_000);
   try {
     if (existsSync(program) && statSync(program).mtimeMs >= newestSource(join(root, 'src'))) return;
