@@ -29,6 +29,7 @@ export function helpText(command: string | undefined, width: number, path: strin
     '',
     'Start in front of one server:    mcpproxy --upstream https://gateway.example.com/mcp',
     'Start with servers from a file:  mcpproxy --config mcpproxy.json --stdio',
+    'Look around without any:         mcpproxy --builtin search-tools "renew a library loan"',
     '',
     'Commands:',
     ...rows(
