@@ -39,8 +39,8 @@ export const smithery: RegistrySource = {
   },
   async details(id, reach) {
     const url = new URL(reach.serversUrl);
-    // The slash of @owner/name is one of the path here.
-    url.pathname = `${url.pathname.replace(/\/+$/, '')}/${id.split('/').map(encodeURIComponent).join('/')}`;
+    // The slash of @owner/name is one of the path here, and the @ stands as it is.
+    url.pathname = `${url.pathname.replace(/\/+$/, '')}/${id.split('/').map(encodeURIComponent).join('/').replaceAll('%40', '@')}`;
     url.search = '';
     return readItem(await reach.json(url));
   },
