@@ -65,7 +65,14 @@ export class SseUpstream implements Upstream {
   }
 
   async #with<T>(context: RequestContext, use: (connection: SseConnection) => Promise<T>): Promise<T> {
-    if (isOwnScope(context)) return use(await this.#ownConnection(context));
+    if (isOwnScope(context)) {
+      const opening = this.#ownConnection(context);
+      const connection = await opening;
+      if (!connection.isOver) return use(connection);
+      // It was given up and its stream is about to end.
+      if (this.#own === opening) this.#own = undefined;
+      return use(await this.#ownConnection(context));
+    }
     const connection = await this.#open(context);
     try {
       return await use(connection);
@@ -201,6 +208,10 @@ class SseConnection {
   get peer(): Peer {
     if (this.#peer === undefined) throw new Error('the handshake has not been made');
     return this.#peer;
+  }
+
+  get isOver(): boolean {
+    return this.#channel.ending !== undefined;
   }
 
   async shakeHands(options: {
