@@ -14,7 +14,7 @@ export function wirePage(): string {
   return page(
     '# What is kept on the way',
     WRITTEN,
-    'A call crosses two legs: from your client to the proxy, and from the proxy to the server. Each may be HTTP or stdio, and may speak the protocol of 2026-07-28 or an older one, in any combination.',
+    'A call crosses two legs: from your client to the proxy, and from the proxy to the server. Each may be HTTP or stdio, and may speak the protocol of 2026-07-28 or an older one, in any combination; a server may also be one of the first HTTP generation, with a stream of its own (HTTP+SSE).',
     'Each row is a test of that name in `test/e2e/compatibility-wire.test.ts`. It sends arguments and gets a result with fields and content blocks that no version of the protocol knows, and with integers larger than 2^53, and compares the texts; it watches progress arrive with the client’s own token; and it takes a call back (by closing the request over HTTP, with `notifications/cancelled` over stdio) and waits until the server hears of it.',
     table(['Client', 'Server', ...Object.values(KEPT), 'Test'], rows),
     '## What changes, and why',

@@ -4,7 +4,7 @@
  */
 export interface Leg {
   readonly label: string;
-  readonly transport: 'http' | 'stdio';
+  readonly transport: 'http' | 'stdio' | 'sse';
   readonly era: 'modern' | 'legacy';
 }
 
@@ -18,6 +18,7 @@ export const CLIENTS: readonly Leg[] = [
 export const UPSTREAMS: readonly Leg[] = [
   { label: 'HTTP, 2026-07-28', transport: 'http', era: 'modern' },
   { label: 'HTTP, 2025-11-25 or older', transport: 'http', era: 'legacy' },
+  { label: 'HTTP+SSE, 2024-11-05', transport: 'sse', era: 'legacy' },
   { label: 'stdio, 2026-07-28', transport: 'stdio', era: 'modern' },
   { label: 'stdio, 2025-11-25 or older', transport: 'stdio', era: 'legacy' },
 ];

@@ -4,6 +4,7 @@ import type { Kept, Leg } from '../../scripts/docs/wire-table.ts';
 import type { UpstreamRecord } from '../../src/roster/record.ts';
 import { rawMember } from '../support/raw-json.ts';
 import { httpRecord, startProxy, startStdioProgram, stdioRecord } from '../support/proxy.ts';
+import { startSseStub } from '../support/sse-upstream.ts';
 import { scriptStdio } from '../support/stdio-upstream.ts';
 import { rawResult, result, startStub, type StubTool } from '../support/stub-upstream.ts';
 import { until } from '../support/wait.ts';
@@ -64,6 +65,16 @@ async function openUpstream({ transport, era }: Leg): Promise<Far> {
     },
     { definition: definition('hang'), answer: () => ({ kind: 'hang' }) },
   ];
+  if (transport === 'sse') {
+    const sse = await startSseStub({ tools });
+    return {
+      entry: { url: sse.url, type: 'sse' },
+      record: httpRecord('far', sse),
+      lastArguments: () => rawMember(sse.callsOf('give').at(-1)?.body ?? '{}', 'params', 'arguments'),
+      isHanging: () => sse.callsOf('hang').length === 1,
+      wasToldToStop: () => sse.requestsOf('notifications/cancelled').length === 1,
+    };
+  }
   const stub = await startStub({ era, session: era === 'legacy', tools });
   return {
     entry: { url: stub.url },
