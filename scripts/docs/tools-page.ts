@@ -36,7 +36,10 @@ const ORDER: readonly MetaToolName[] = [
 /** `docs/tools.md`. */
 export async function toolsPage(attempt: Try): Promise<string> {
   const definitions = metaToolDefinitions({ upstreams: [], maxBatchCalls: 10 });
-  const ordered = ORDER.flatMap((name) => definitions.find((definition) => definition.name === name) ?? []);
+  const ordered = [
+    ...ORDER.flatMap((name) => definitions.find((definition) => definition.name === name) ?? []),
+    ...definitions.filter(({ name }) => !ORDER.includes(name)),
+  ];
   const sections: string[] = [];
   for (const definition of ordered) sections.push(...(await sectionOf(definition, attempt)));
   return page(
