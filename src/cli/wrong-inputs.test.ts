@@ -55,8 +55,8 @@ const WRONG: Readonly<Record<string, Wrong>> = {
     says: ['there is no flag "--upsteam". Did you mean --upstream?'],
   },
   'a misspelt flag with one dash': {
-    args: '-search-schema 3',
-    says: ['there is no flag "--search-schema". Did you mean --search-schemas?'],
+    args: '-write-tool a',
+    says: ['there is no flag "--write-tool". Did you mean --write-tools?'],
   },
   'a flag that is like none': {
     args: '--colour red',
@@ -88,8 +88,8 @@ const WRONG: Readonly<Record<string, Wrong>> = {
     says: ['--stdio: "maybe" is neither true nor false.'],
   },
   'a flag of another command': {
-    args: 'list-tools --limit 3',
-    says: ['--limit belongs to search-tools and explain, not to list-tools.'],
+    args: 'list-tools --no-schemas',
+    says: ['--no-schemas belongs to search-tools, not to list-tools.'],
   },
   'a flag of another command while serving': {
     args: '--yes',
@@ -102,7 +102,7 @@ const WRONG: Readonly<Record<string, Wrong>> = {
   'the sample catalog for a command without tools': {
     args: 'completion bash --builtin',
     says: [
-      '--builtin belongs to serve, list-tools, search-tools, explain, describe-tool, call-tool and demo, not to completion.',
+      '--builtin belongs to serve, list-tools, search-tools, explain, eval, describe-tool, call-tool and demo, not to completion.',
     ],
   },
   'completions of no shell': {
@@ -420,17 +420,15 @@ const WRONG: Readonly<Record<string, Wrong>> = {
   },
   'an unknown type': {
     file: server('{"type":"websocket","url":"https://a.example/mcp"}'),
-    says: ['FILE:1:32: mcpServers.files.type must be "stdio" or "http", not "websocket".'],
+    says: ['FILE:1:32: mcpServers.files.type must be "stdio", "http" or "sse", not "websocket".'],
   },
   'a type that does not fit': {
     file: server('{"type":"stdio","url":"https://a.example/mcp"}'),
     says: ['FILE:1:16: mcpServers.files is of type stdio but has a url, not a command.'],
   },
-  'an SSE server': {
-    file: server('{"type":"sse","url":"https://a.example/sse"}'),
-    says: [
-      'FILE:1:32: mcpServers.files is an SSE server, which is not supported yet; if it also speaks streamable HTTP, give that url with "type": "http", otherwise set "disabled": true.',
-    ],
+  'a type that does not fit, of the first HTTP generation': {
+    file: server('{"type":"sse","command":"npx"}'),
+    says: ['FILE:1:16: mcpServers.files is of an HTTP type but has a command, not a url.'],
   },
   'an unknown auth': {
     file: server('{"url":"https://a.example/mcp","auth":"oauth"}'),
