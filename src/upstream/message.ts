@@ -1,4 +1,4 @@
-import { rawAt } from '../base/json-text.ts';
+import { depthOf, rawAt } from '../base/json-text.ts';
 import { isJsonObject } from '../base/json-value.ts';
 import type { JsonObject } from '../catalog/tool.ts';
 import type { RawParams, RawResult, ResultHead } from './upstream.ts';
@@ -27,6 +27,14 @@ export type InboundMessage =
     }
   | { readonly kind: 'invalid'; readonly reason: string };
 
+/** Far beyond any message somebody wrote; code that walks a value by recursion ends long after. */
+const MAX_DEPTH = 500;
+
+/** Whether a message is nested so deep that what reads it by recursion (schemas, JSON writers) would end in a bug. */
+export function isEndless(text: string): boolean {
+  return depthOf(text) > MAX_DEPTH;
+}
+
 /** Reads one JSON-RPC 2.0 message; anything else is `invalid` with a reason, never an exception. */
 export function readMessage(text: string): InboundMessage {
   let parsed: unknown;
@@ -40,6 +48,7 @@ export function readMessage(text: string): InboundMessage {
   const { id, method } = parsed;
   const isId = typeof id === 'string' || typeof id === 'number';
   if (typeof method === 'string') {
+    if (isEndless(text)) return { kind: 'invalid', reason: 'nested too deep' };
     if (isId) return { kind: 'request', id, method, parsed };
     const params = isJsonObject(parsed['params']) ? parsed['params'] : {};
     return { kind: 'notification', method, params, parsed };

@@ -2,6 +2,7 @@ import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import { openDeadline } from '../base/deadline.ts';
 import { UpstreamRejection } from '../base/errors.ts';
 import type { ProxyError } from '../base/errors.ts';
+import { elementsOf } from '../base/json-text.ts';
 import type { Limits } from '../base/limits.ts';
 import { PRODUCT } from '../base/product.ts';
 import type { JsonObject } from '../catalog/tool.ts';
@@ -9,7 +10,7 @@ import { withMeta } from './envelope.ts';
 import { failureOf, SessionLost } from './failure.ts';
 import { isQuieter, passLog } from './log-level.ts';
 import type { InboundMessage } from './message.ts';
-import { answerText, readMessage, requestText } from './message.ts';
+import { answerText, isEndless, readMessage, requestText } from './message.ts';
 import type { Peer, RawParams, RawResult, RequestContext } from './upstream.ts';
 
 const CLIENT_INFO = JSON.stringify(PRODUCT);
@@ -21,6 +22,16 @@ export interface PeerChannelParts {
   readonly send: (text: string, signal?: AbortSignal) => Promise<void>;
   /** What the SDK must find on a transport to know what it talks to. */
   readonly traits?: object;
+}
+
+/** The texts of a batch's messages; none when it is no JSON. */
+function messagesOf(text: string): readonly string[] {
+  try {
+    JSON.parse(text);
+  } catch {
+    return [];
+  }
+  return elementsOf(text, 0).map(({ start, end }) => text.slice(start, end));
 }
 
 interface Waiting {
@@ -120,21 +131,30 @@ export class PeerChannel {
     }
   }
 
-  /** Takes a message's text. What is none (noise on a child's stdout) is passed over. */
+  /**
+   * Takes a message's text, or a batch's (MCP 2025-03-26). What is none is passed over, but a program that prints
+   * without ending its line has a message behind it.
+   */
   receive(text: string): void {
+    if (text.startsWith('[')) return messagesOf(text).forEach((one) => this.#receiveOne(one));
+    const start = text.startsWith('{') ? 0 : text.indexOf('{"jsonrpc"');
+    if (start !== -1) this.#receiveOne(text.slice(start));
+  }
+
+  #receiveOne(text: string): void {
     const message = readMessage(text);
     if (message.kind === 'invalid') return;
     this.#lastHeardAt = performance.now();
     switch (message.kind) {
       case 'result': {
         const waiting = this.#waiting.get(String(message.id));
-        if (waiting === undefined) return this.#passOn(JSON.parse(text));
+        if (waiting === undefined) return isEndless(text) ? undefined : this.#passOn(JSON.parse(text));
         this.#hasAnsweredCall ||= waiting.isCall;
         return waiting.resolve(message.result);
       }
       case 'error': {
         const waiting = this.#waiting.get(String(message.id));
-        if (waiting === undefined) return this.#passOn(JSON.parse(text));
+        if (waiting === undefined) return isEndless(text) ? undefined : this.#passOn(JSON.parse(text));
         this.#hasAnsweredCall ||= waiting.isCall;
         return waiting.reject(
           new UpstreamRejection(this.#parts.name, message.code, message.message, message.raw),
