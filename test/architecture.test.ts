@@ -16,7 +16,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'meta-tools': ['base', 'catalog', 'search', 'upstream', 'callers', 'roster', 'registry'],
   observe: ['base'],
   server: ['base', 'meta-tools', 'callers', 'observe'],
-  config: ['base', 'roster'],
+  config: ['base', 'roster', 'registry'],
   cli: ['base', 'config', 'app', 'registry', 'model', 'observe'],
   app: [
     'base',
@@ -55,10 +55,11 @@ const MAY_USE: Readonly<Record<string, readonly string[]>> = {
   app: ['node:'],
 };
 
-/** `upstream` appears in `meta-tools` only as types, and so does the roster's record in `config`. */
+/** `upstream` appears in `meta-tools` only as types; so do the roster's and the registry's records in `config`. */
 const TYPES_ONLY: readonly (readonly [string, string])[] = [
   ['meta-tools', 'upstream'],
   ['config', 'roster'],
+  ['config', 'registry'],
   ['app', 'config'],
 ];
 

@@ -90,6 +90,9 @@ describe('the surface', () => {
         "allowedOrigins --allowed-origins MCPPROXY_ALLOWED_ORIGINS flag,variable,file",
         "insecureUpstream --insecure-upstream MCPPROXY_INSECURE_UPSTREAM flag,variable,file",
         "allowUnauthenticated --allow-unauthenticated MCPPROXY_ALLOW_UNAUTHENTICATED flag,variable,file",
+        "discovery --discovery MCPPROXY_DISCOVERY flag,variable,file",
+        "registrySearch --registry-search MCPPROXY_REGISTRY_SEARCH flag,variable,file",
+        "checkServerRepo --check-server-repo MCPPROXY_CHECK_SERVER_REPO flag,variable,file",
         "maxBodyBytes --max-body-bytes MCPPROXY_MAX_BODY_BYTES flag,variable,file",
         "maxJsonDepth --max-json-depth MCPPROXY_MAX_JSON_DEPTH flag,variable,file",
         "maxMessageBytes --max-message-bytes MCPPROXY_MAX_MESSAGE_BYTES flag,variable,file",
@@ -107,6 +110,9 @@ describe('the surface', () => {
         "instructionsWaitMs --instructions-wait-ms MCPPROXY_INSTRUCTIONS_WAIT_MS flag,variable,file",
         "maxSchemaBytes --max-schema-bytes MCPPROXY_MAX_SCHEMA_BYTES flag,variable,file",
         "validationMs --validation-ms MCPPROXY_VALIDATION_MS flag,variable,file",
+        "registryAttemptMs --registry-attempt-ms MCPPROXY_REGISTRY_ATTEMPT_MS flag,variable,file",
+        "registrySearchMs --registry-search-ms MCPPROXY_REGISTRY_SEARCH_MS flag,variable,file",
+        "maxRegistryBytes --max-registry-bytes MCPPROXY_MAX_REGISTRY_BYTES flag,variable,file",
         "drainMs --drain-ms MCPPROXY_DRAIN_MS flag,variable,file",
       ]
     `);
@@ -130,7 +136,10 @@ describe('the surface', () => {
         "maxListTools": 50000,
         "maxListings": 5000,
         "maxMessageBytes": 16777216,
+        "maxRegistryBytes": 16777216,
         "maxSchemaBytes": 262144,
+        "registryAttemptMs": 30000,
+        "registrySearchMs": 60000,
         "startWaitMs": 1000,
         "validationMs": 100,
       }

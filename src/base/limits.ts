@@ -73,6 +73,21 @@ export const LIMITS = {
     sentence:
       'Longest arguments are checked against a schema that may be slow; then the call is passed on unchecked.',
   },
+  registryAttemptMs: {
+    default: 30_000,
+    unit: 'ms',
+    sentence: 'Longest one request to a registry of servers may take.',
+  },
+  registrySearchMs: {
+    default: 60_000,
+    unit: 'ms',
+    sentence: 'Longest a whole search of one registry may take; pages read by then are shown.',
+  },
+  maxRegistryBytes: {
+    default: 16_777_216,
+    unit: 'bytes',
+    sentence: 'Largest single document of a registry, decoded.',
+  },
   drainMs: { default: 30_000, unit: 'ms', sentence: 'Longest shutdown waits for running requests.' },
 } as const satisfies Record<string, { default: number; unit: string; sentence: string }>;
 

@@ -22,7 +22,28 @@ export const CLI_FLAGS = {
     sentence:
       'Stand in front of a built-in catalog of several hundred invented tools, instead of configured servers.',
   },
-  limit: { shape: 'N', sentence: 'Most matches of each query, 1 to 25 (8 when not given).' },
+  limit: {
+    short: 'l',
+    shape: 'N',
+    sentence: 'Most matches of each query, 1 to 25 (8 when not given); of search-servers, 1 to 50 (10).',
+  },
+  registry: {
+    short: 'r',
+    shape: 'ID',
+    sentence: 'The registry to search, by id or name; all asks every one that can be searched.',
+  },
+  search: {
+    short: 's',
+    shape: 'WORDS',
+    sentence: 'Words a server has in its name or description, all of them.',
+  },
+  tag: {
+    short: 't',
+    shape: 'TAG',
+    sentence: 'A tag or category of the registry, or one of remote, local, npm, pypi, oci and official.',
+  },
+  'list-registries': { sentence: 'List every known registry and what it can do, instead of searching.' },
+  verbose: { short: 'v', sentence: 'Say which requests are made, and how old the answer is.' },
   'no-schemas': { sentence: 'Leave the input schemas out of the answer.' },
   questions: {
     shape: 'FILE',
@@ -81,6 +102,11 @@ function optionsForParser(): Record<string, { type: 'string' | 'boolean'; short?
   );
 }
 
+/** `-o` and the like, which may also be written with `=`. */
+const LONG_OF_SHORT: ReadonlyMap<string, string> = new Map(
+  Object.entries(CLI_FLAGS).flatMap(([name, flag]) => ('short' in flag ? [[`-${flag.short}`, name]] : [])),
+);
+
 /**
  * Long flags with one dash (`-upstream URL`), as our documents also print them, become ones with two. Everything
  * after `--` is left alone.
@@ -89,7 +115,8 @@ function withTwoDashes(argv: readonly string[]): string[] {
   const end = argv.indexOf('--');
   return argv.map((arg, index) => {
     if (end !== -1 && index >= end) return arg;
-    if (arg.startsWith('-o=')) return `--output${arg.slice(2)}`;
+    const long = arg[2] === '=' ? LONG_OF_SHORT.get(arg.slice(0, 2)) : undefined;
+    if (long !== undefined) return `--${long}${arg.slice(2)}`;
     return /^-[A-Za-z][A-Za-z0-9-]/.test(arg) ? `-${arg}` : arg;
   });
 }
@@ -199,7 +226,10 @@ function mistakesInFlags(flags: ReadonlyMap<CliFlagName, string>, command: strin
     if (name === 'output' && value !== 'json' && value !== 'table') {
       mistakes.push(`--output: ${quoted(value)} is no format; give json or table.`);
     }
-    if (name === 'limit' && !(/^\d+$/.test(value) && Number(value) >= 1 && Number(value) <= 25)) {
+    if (name === 'limit' && command === 'search-servers') {
+      // Out of range is moved into it there, and said; models do the same.
+      if (!/^[+-]?\d+$/.test(value)) mistakes.push(`--limit: ${quoted(value)} is not a whole number.`);
+    } else if (name === 'limit' && !(/^\d+$/.test(value) && Number(value) >= 1 && Number(value) <= 25)) {
       mistakes.push(`--limit: ${quoted(value)} is not a whole number from 1 to 25.`);
     }
   }

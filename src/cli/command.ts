@@ -76,6 +76,14 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     needsConfig: true,
     load: async () => (await import('./call-tool.ts')).callTool,
   },
+  'search-servers': {
+    usage: 'search-servers --registry ID [--search WORDS] [--tag TAG] [--limit N] | --list-registries',
+    sentence: 'Find MCP servers in registries. Starts no server of yours.',
+    operands: { min: 0, max: 0, called: 'operands' },
+    flags: ['registry', 'search', 'tag', 'limit', 'list-registries', 'verbose'],
+    needsConfig: true,
+    load: async () => (await import('./search-servers.ts')).searchServers,
+  },
   demo: {
     usage: 'demo [--builtin]',
     sentence:

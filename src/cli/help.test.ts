@@ -56,6 +56,9 @@ describe('the settings table', () => {
       ['--allowed-origins', 'MCPPROXY_ALLOWED_ORIGINS'],
       ['--insecure-upstream', 'MCPPROXY_INSECURE_UPSTREAM'],
       ['--allow-unauthenticated', 'MCPPROXY_ALLOW_UNAUTHENTICATED'],
+      ['--discovery', 'MCPPROXY_DISCOVERY'],
+      ['--registry-search', 'MCPPROXY_REGISTRY_SEARCH'],
+      ['--check-server-repo', 'MCPPROXY_CHECK_SERVER_REPO'],
     ]);
   });
 

@@ -55,10 +55,12 @@ async function load(line: CommandLine, output: Output): Promise<Loaded> {
     cwd: process.cwd(),
     home: homedir(),
     platform: process.platform,
+    knownRegistries: async () => (await import('../registry/known-facts.ts')).knownFacts(),
   });
   const isBuiltin = line.flags.has('builtin');
-  // What warns of no upstream comes from no place; the sample catalog is one.
-  const warnings = loaded.warnings.filter(({ origin }) => !isBuiltin || origin.kind !== 'default');
+  // What warns of no upstream comes from no place; the sample catalog is one, and finding servers needs none.
+  const needsNone = isBuiltin || line.command === 'search-servers';
+  const warnings = loaded.warnings.filter(({ origin }) => !needsNone || origin.kind !== 'default');
   for (const warning of warnings) output.note(`mcpproxy: note: ${formatProblem(warning)}`);
   if (loaded.kind === 'invalid') for (const problem of loaded.problems) output.error(formatProblem(problem));
   if (!isBuiltin || loaded.kind === 'invalid') return loaded;

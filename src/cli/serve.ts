@@ -69,6 +69,7 @@ async function follow(context: Context, proxy: Proxy, observer: Observer): Promi
         cwd: process.cwd(),
         home: homedir(),
         platform: process.platform,
+        knownRegistries: async () => (await import('../registry/known-facts.ts')).knownFacts(),
       });
     },
     apply: async ({ config, settings: newest }) => {

@@ -1,4 +1,5 @@
 import type { Limits } from '../base/limits.ts';
+import type { ConfiguredRegistry } from '../registry/registries.ts';
 import type { UpstreamRecord } from '../roster/record.ts';
 
 /**
@@ -28,5 +29,13 @@ export interface Config {
   /** `none`: words only. `packed` or a model's name: also by meaning. */
   readonly embedder: string;
   readonly modelDir: string | undefined;
+  /** Whether models are offered `search_servers`. */
+  readonly discovery: boolean;
+  /** Whether registries may be asked at all. */
+  readonly registrySearch: boolean;
+  /** Whether the packages of found servers are looked up. */
+  readonly checkServerRepo: boolean;
+  /** Registries of the operator's own, and switches for those that ship. */
+  readonly registries: readonly ConfiguredRegistry[];
   readonly limits: Limits;
 }

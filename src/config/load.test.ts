@@ -63,6 +63,10 @@ describe('the default configuration', () => {
       searchSchemas: 3,
       embedder: 'none',
       modelDir: undefined,
+      discovery: false,
+      registrySearch: true,
+      checkServerRepo: true,
+      registries: [],
       limits: DEFAULT_LIMITS,
     });
     expect(settings.allowUnauthenticated).toBe(false);
@@ -140,12 +144,12 @@ describe('places', () => {
     expect(config).toMatchObject({ maxBatchCalls: 0, listen: { host: '127.0.0.1', port: 9000 } });
   });
 
-  it('reads the configuration as the brief prints it, and says what has no effect yet', async () => {
+  it('reads the configuration as the brief prints it', async () => {
     const file =
-      '{\n  "check_server_repo": true,  // Enable repository detection (default: true)\n  "listen": ":8080",\n}';
-    expect((await warningsOf({ file }))[0]).toBe(
-      'FILE:2:3: "check_server_repo" has no effect yet: this build does not search registries.',
-    );
+      '{\n  "check_server_repo": false,  // Enable repository detection (default: true)\n  "listen": ":8080",\n}';
+    const { config } = await settled({ file });
+    expect(config).toMatchObject({ checkServerRepo: false, listen: { port: 8080 } });
+    expect((await settled({})).config).toMatchObject({ checkServerRepo: true, registries: [] });
   });
 
   it('hints at misspelt variables, which may also belong to somebody else', async () => {

@@ -1,6 +1,7 @@
 import { dirname } from 'node:path';
 import { LIMITS } from '../base/limits.ts';
 import type { LimitName, Limits } from '../base/limits.ts';
+import type { ConfiguredRegistry } from '../registry/registries.ts';
 import type { UpstreamRecord } from '../roster/record.ts';
 import { absolutePath } from './absolute-path.ts';
 import type { Config } from './config.ts';
@@ -14,6 +15,8 @@ import { flagOf, placesOf, SETTING_NAMES, settingOf, snakeCase, variableOf } fro
 import type { SettingName, Settings } from './settings.ts';
 import { readSettingJson, readSettingText } from './setting-value.ts';
 import type { ReadValue, SettingValue } from './setting-value.ts';
+import { readRegistries } from './registry-entry.ts';
+import type { KnownRegistryFacts } from './registry-entry.ts';
 import { readSource } from './source-file.ts';
 import type { SourceFile } from './source-file.ts';
 import { PLAIN_FORWARD, readServers } from './upstream-entry.ts';
@@ -32,6 +35,8 @@ export interface LoadInput {
   readonly cwd: string;
   readonly home: string;
   readonly platform: NodeJS.Platform;
+  /** The registries that ship with the program; asked only when the file names registries of its own. */
+  readonly knownRegistries?: () => Promise<KnownRegistryFacts>;
 }
 
 export type Loaded =
@@ -90,6 +95,8 @@ export async function loadConfig(input: LoadInput): Promise<Loaded> {
   }
   const forwarded = readForwarded(settings, given.get('upstream'), upstreams, findings);
   if (forwarded !== undefined) upstreams.push(forwarded);
+  const registries =
+    file === undefined ? [] : await registriesOf(members, file, findings, input.knownRegistries);
   noteWhatIsToCome(settings, given, findings);
   const problems = await findings.problems();
   if (problems.length > 0) return { kind: 'invalid', problems, warnings: await findings.warnings() };
@@ -98,7 +105,18 @@ export async function loadConfig(input: LoadInput): Promise<Loaded> {
     findings.warning({ kind: 'default' }, message);
   }
   const warnings = await findings.warnings();
-  return { kind: 'settled', config: configOf(settings, upstreams), settings, warnings, path };
+  return { kind: 'settled', config: configOf(settings, upstreams, registries), settings, warnings, path };
+}
+
+async function registriesOf(
+  members: readonly JsonMember[],
+  file: SourceFile,
+  findings: Findings,
+  known: LoadInput['knownRegistries'],
+): Promise<ConfiguredRegistry[]> {
+  const member = members.find(({ key }) => key === 'registries');
+  if (member === undefined) return [];
+  return readRegistries(member, file, findings, (await known?.()) ?? { ids: new Set(), protocols: [] });
 }
 
 function takes(records: readonly UpstreamRecord[], name: string): boolean {
@@ -178,14 +196,6 @@ async function openFile(
 /** Keys that hold upstreams; `servers` is VS Code's name for it. */
 const SERVER_KEYS: ReadonlySet<string> = new Set(['mcpServers', 'mcp_servers', 'servers']);
 
-/** Keys the program's documents print that no room reads yet, each with what to know. */
-const TO_COME: ReadonlyMap<string, string> = new Map(
-  ['checkServerRepo', 'check_server_repo'].map((key) => [
-    key,
-    'has no effect yet: this build does not search registries.',
-  ]),
-);
-
 /** Keys other programs put beside their servers. */
 const FOREIGN_KEYS: ReadonlySet<string> = new Set(['$schema', 'inputs']);
 
@@ -227,14 +237,13 @@ function readFileSettings(
           : `"${key}" is the same setting as "${before}"; keep one.`,
       );
     }
-    if (isServers(member) || FOREIGN_KEYS.has(key)) continue;
-    const toCome = TO_COME.get(key);
-    if (toCome !== undefined) {
-      findings.warning(origin, `"${key}" ${toCome}`);
-      continue;
-    }
+    if (isServers(member) || key === 'registries' || FOREIGN_KEYS.has(key)) continue;
     if (name === undefined) {
-      const among = [...SETTING_NAMES.filter((each) => placesOf(each).includes('file')), 'mcpServers'];
+      const among = [
+        ...SETTING_NAMES.filter((each) => placesOf(each).includes('file')),
+        'mcpServers',
+        'registries',
+      ];
       findings.problem(origin, `${quoted(key)} is no setting.`, { word: key, among });
       continue;
     }
@@ -269,6 +278,7 @@ function settle(given: ReadonlyMap<SettingName, Given>, home: string): Settings 
 const NESTED: readonly (readonly [LimitName, LimitName])[] = [
   ['callTimeoutMs', 'maxCallMs'],
   ['listingTtlMs', 'listingStaleMs'],
+  ['registryAttemptMs', 'registrySearchMs'],
 ];
 
 function checkTogether(settings: Settings, given: ReadonlyMap<SettingName, Given>, findings: Findings): void {
@@ -327,7 +337,11 @@ function noteWhatIsToCome(
   findings.warning(asked.origin, 'this build searches by words only; the model is not used.');
 }
 
-function configOf(settings: Settings, upstreams: readonly UpstreamRecord[]): Config {
+function configOf(
+  settings: Settings,
+  upstreams: readonly UpstreamRecord[],
+  registries: readonly ConfiguredRegistry[],
+): Config {
   const names = Object.keys(LIMITS) as LimitName[];
   return {
     upstreams,
@@ -342,6 +356,10 @@ function configOf(settings: Settings, upstreams: readonly UpstreamRecord[]): Con
     // Only words search in this build; asking for more was answered with a warning.
     embedder: 'none',
     modelDir: settings.modelDir,
+    discovery: settings.discovery,
+    registrySearch: settings.registrySearch,
+    checkServerRepo: settings.checkServerRepo,
+    registries,
     limits: Object.fromEntries(names.map((name) => [name, settings[name]])) as {
       [Name in LimitName]: number;
     },

@@ -124,6 +124,24 @@ const OWN = {
     sentence:
       'Allow serving upstreams that use your own credentials on a network address, to anybody who can reach it.',
   },
+  discovery: {
+    value: { kind: 'switch' },
+    default: false,
+    example: 'true',
+    sentence: 'Offer models search_servers, which finds MCP servers in public registries.',
+  },
+  registrySearch: {
+    value: { kind: 'switch' },
+    default: true,
+    example: 'false',
+    sentence: 'Let registries of servers be searched; off, none is ever asked.',
+  },
+  checkServerRepo: {
+    value: { kind: 'switch' },
+    default: true,
+    example: 'false',
+    sentence: 'Look up in npm and the Python index which packages found servers come as.',
+  },
 } as const satisfies Record<string, Setting>;
 
 function limitSettings(): {

@@ -40,6 +40,10 @@ export function testConfig(changes: ConfigChanges): Config {
     searchSchemas: 3,
     embedder: 'none',
     modelDir: undefined,
+    discovery: false,
+    registrySearch: true,
+    checkServerRepo: false,
+    registries: [],
     ...changes,
     // A test that forgets a running call must not wait half a minute for it.
     limits: { ...DEFAULT_LIMITS, drainMs: 500, ...changes.limits },

@@ -107,7 +107,7 @@ describe.each(PROTOCOL_FIXTURES)('$protocol: $about', (fixture) => {
 
   it('gives texts of strangers in one short, visible line', async () => {
     const registry = await startFixtureRegistry();
-    const text = `\u202Eevil\u0007\n\n${'\u{E0041}\u{E0042}'}<b> ${'long '.repeat(200_000)}`;
+    const text = `\u202Eevil\u0007\n\n\u{E0041}\u{E0042}<b> ${'long '.repeat(200_000)}`;
     registry.routes.set('*', { json: fixture.hostile(text) });
     const { servers } = await finderOf(registry, fixture.protocol, fixture.path).search({
       registry: 'fixture',
