@@ -61,19 +61,24 @@ export function memoryOf(pid: number): { readonly rss: number; readonly pss: num
 /** A process that speaks JSON-RPC lines. */
 export class LineClient {
   readonly child: ChildProcess;
-  readonly #waiting = new Map<number, (line: string) => void>();
+  readonly #waiting = new Map<number, { resolve: (line: string) => void; reject: (error: Error) => void }>();
   #nextId = 1;
   #held = '';
 
   constructor([command = '', ...args]: readonly string[], env: NodeJS.ProcessEnv = process.env) {
     this.child = spawn(command, args, { stdio: ['pipe', 'pipe', 'ignore'], env });
+    this.child.once('close', (code) => {
+      for (const { reject } of this.#waiting.values())
+        reject(new Error(`${args.join(' ')} ended with ${code}`));
+    });
+    this.child.stdin!.on('error', () => undefined);
     this.child.stdout!.setEncoding('utf8').on('data', (chunk: string) => {
       this.#held += chunk;
       for (let at = this.#held.indexOf('\n'); at !== -1; at = this.#held.indexOf('\n')) {
         const line = this.#held.slice(0, at);
         this.#held = this.#held.slice(at + 1);
         const id = Number(/"id":(\d+)/.exec(line)?.[1]);
-        this.#waiting.get(id)?.(line);
+        this.#waiting.get(id)?.resolve(line);
         this.#waiting.delete(id);
       }
     });
@@ -81,8 +86,8 @@ export class LineClient {
 
   request(method: string, params: object): Promise<string> {
     const id = this.#nextId++;
-    return new Promise((resolve) => {
-      this.#waiting.set(id, resolve);
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(id, { resolve, reject });
       this.child.stdin!.write(`${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`);
     });
   }
