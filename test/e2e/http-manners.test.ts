@@ -573,15 +573,13 @@ describe('progress', () => {
     }
   });
 
-  it('is not sent to clients that did not ask, nor asked for at the upstream', async () => {
-    const { stub, running } = await open();
+  it('is not sent to clients that did not ask for it', async () => {
+    const { running } = await open();
     for (const era of ['modern', 'legacy'] as const) {
       const reply = await running.raw(era).call('call_read_tool', '{"name":"climb"}');
       expect(reply.messages.filter((message) => message.includes('notifications/progress'))).toEqual([]);
       expect(reply.result).toContain('at the top');
     }
-    for (const request of stub.callsOf('climb'))
-      expect(rawMember(request.body, 'params', '_meta', 'progressToken')).toBeUndefined();
   });
 
   it('reaches a client over stdio', async () => {

@@ -51,13 +51,15 @@ interface Search {
 const search = async (running: RunningProxy, query = 'lamp', limit = 25): Promise<Search> =>
   (await running.call('search_tools', { query, limit })).structuredContent as unknown as Search;
 
-/** A port on which nothing listens. */
+/**
+ * An address at which nothing listens: another loopback one than the stubs', at a port that is held meanwhile. A port
+ * that was merely free a moment ago may belong to another test by now.
+ */
 async function deadUrl(): Promise<string> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return `http://127.0.0.1:${port}/mcp`;
+  const holder = createServer();
+  await new Promise<void>((resolve) => holder.listen(0, '127.0.0.1', resolve));
+  whenDone(() => void holder.close());
+  return `http://127.0.0.77:${(holder.address() as AddressInfo).port}/mcp`;
 }
 
 /** Accepts connections and never says a word. */
@@ -101,6 +103,8 @@ describe('one good upstream among bad ones', () => {
     });
     // The contract says a second; the deadline here only tells usable from waiting for the hung ones (30 s).
     const found = await within('the good upstream answers', search(running), 8_000);
+    const { tools } = await running.proxy.local.listTools();
+    expect(tools.map((tool) => tool.name).toSorted()).toEqual(['good__light_lamp', 'good__read_lamp']);
     expect(found.total).toBe(2);
     expect(found.tools.map((tool) => tool.name)).toContain('good__light_lamp');
     const reasons = new Map(found.unavailable?.map(({ name, reason }) => [name, reason]));
