@@ -260,7 +260,7 @@ function redirected(from: URL, location: string, rules: FetchRules): URL {
   const stays =
     to !== undefined &&
     to.hostname === from.hostname &&
-    (to.port === from.port || (from.protocol === 'http:' && to.protocol === 'https:')) &&
+    to.port === from.port &&
     (to.protocol === from.protocol || to.protocol === 'https:');
   if (!stays || mistakeInGuardedUrl(to, rules) !== undefined) {
     throw new FetchRefusal('redirect', `redirects away from ${from.host}, which is not followed`);
