@@ -199,6 +199,8 @@ export interface RawRequestOptions {
   readonly headers?: Readonly<Record<string, string>>;
   readonly id?: number | string;
   readonly progressToken?: number | string;
+  /** Least severe log message wanted; only modern clients can say so. */
+  readonly logLevel?: string;
   readonly clientCapabilities?: Readonly<Record<string, unknown>>;
   readonly signal?: AbortSignal;
 }
@@ -274,6 +276,7 @@ function metaFor(era: 'modern' | 'legacy', options: RawRequestOptions): Record<s
     'io.modelcontextprotocol/protocolVersion': '2026-07-28',
     'io.modelcontextprotocol/clientInfo': INFO,
     'io.modelcontextprotocol/clientCapabilities': options.clientCapabilities ?? {},
+    ...(options.logLevel !== undefined && { 'io.modelcontextprotocol/logLevel': options.logLevel }),
     ...progress,
   };
 }

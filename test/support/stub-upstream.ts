@@ -32,6 +32,8 @@ export interface StubUpstream {
   /** How many change streams (a legacy GET, a modern `subscriptions/listen`) are open. */
   openStreams(): number;
   sendListChanged(times?: number): void;
+  /** Sends a message (its JSON text) on every open stream. */
+  sendOnStreams(message: string): void;
   /** Forgets every session, as a restarted server does. */
   dropSessions(): void;
   /** Stops listening and cuts every connection; `start` listens on the same port again. */
@@ -68,6 +70,8 @@ export interface StubScript {
   serverName: string;
   /** Whether it announces and sends `tools/list_changed`. */
   listChanged: boolean;
+  /** Whether it announces that it sends log messages (legacy). */
+  logging: boolean;
   pageSize: number;
   /** Replaces the next cursor of a page (the stub's own is `page-2`, `page-3`, …). */
   cursorAfter: ((page: number, cursor: string | undefined) => string | undefined) | undefined;
@@ -188,6 +192,7 @@ export async function startStub(changes: Partial<StubScript> = {}): Promise<Stub
     instructions: undefined,
     serverName: 'stub',
     listChanged: true,
+    logging: false,
     pageSize: 100,
     cursorAfter: undefined,
     ttlMs: 3_600_000,
@@ -253,6 +258,10 @@ class Stub implements StubUpstream {
       const message = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/tools/list_changed', params });
       for (let sent = 0; sent < times; sent++) response.write(`event: message\ndata: ${message}\n\n`);
     }
+  }
+
+  sendOnStreams(message: string): void {
+    for (const { response } of this.#streams) response.write(`event: message\ndata: ${message}\n\n`);
   }
 
   dropSessions(): void {
@@ -376,7 +385,10 @@ class Stub implements StubUpstream {
         ? script.instructions(request.authorization)
         : script.instructions;
     const serverInfo = { name: script.serverName, version: '1.0.0' };
-    const capabilities = { tools: { listChanged: script.listChanged } };
+    const capabilities = {
+      tools: { listChanged: script.listChanged },
+      ...(script.logging && { logging: {} }),
+    };
     const modernCacheable = { resultType: 'complete', ttlMs: script.ttlMs, cacheScope: 'private' };
 
     switch (message['method']) {
@@ -408,6 +420,7 @@ class Stub implements StubUpstream {
         );
       }
       case 'ping':
+      case 'logging/setLevel':
         if (isModern) break;
         return rawResult('{}');
       case 'tools/list':
