@@ -48,7 +48,7 @@ describe('a listing', () => {
     const good = await startStub({ tools: [stubTool('ring_bell')] });
     const running = await startProxy({
       upstreams: [httpRecord('lamp', stub), httpRecord('bell', good)],
-      limits: { listingTtlMs: 200, listingStaleMs: 2_500 },
+      limits: { listingTtlMs: 200, listingStaleMs: 5_000 },
     });
     await running.settled();
     stub.script.intercept = () => ({ kind: 'http', status: 502 });
@@ -83,11 +83,11 @@ describe('a listing', () => {
 
   it('of a caller is kept: many requests cost one, and a refresh is one too', async () => {
     const stub = await startStub({ tools: lamp });
-    const running = await startProxy({ upstreams: [forwardRecord(stub)], limits: { listingTtlMs: 600 } });
+    const running = await startProxy({ upstreams: [forwardRecord(stub)], limits: { listingTtlMs: 3_000 } });
     const keeper = { authorization: 'Bearer keeper' };
     await Promise.all(Array.from({ length: 20 }, () => search(running, keeper)));
     expect(stub.requestsOf('tools/list')).toHaveLength(1);
-    await sleep(700);
+    await sleep(3_100);
     await Promise.all(Array.from({ length: 20 }, () => search(running, keeper)));
     await until('it is taken again', () => stub.requestsOf('tools/list').length === 2);
   });

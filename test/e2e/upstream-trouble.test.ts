@@ -638,17 +638,17 @@ describe('limits', () => {
           answer: () =>
             result(
               { content: [{ type: 'text', text: 'surveyed' }] },
-              { notifications: progress, pauseMs: 400 },
+              { notifications: progress, pauseMs: 700 },
             ),
         }),
       ],
     });
     const running = await startProxy({
       upstreams: [httpRecord('http', stub)],
-      limits: { callTimeoutMs: 1_000, maxCallMs: 20_000 },
+      limits: { callTimeoutMs: 2_000, maxCallMs: 20_000 },
     });
     await running.settled();
-    // Four pauses of 400 ms are more than the second a silent call may take.
+    // Five pauses of 700 ms are more than the two seconds a silent call may take.
     const reply = await running
       .raw('modern')
       .call('call_read_tool', '{"name":"survey"}', { progressToken: 'p' });
