@@ -38,9 +38,9 @@ table, describes every tool and compares the schemas with what the server sent, 
 requires, and makes one harmless call.${isIsolated ? ' While they run, the servers have no network.' : ''} \`npm run compatibility -- NAME…\` tries
 some of them and leaves this page alone.
 
-${counted(tried.length, 'server')} started, ${listing.length} listed their tools, ${tools} in all. Every tool could be described, with the schemas
-its server sent. ${calls.length} calls went through, each answer just as the server wrote it. Of ${refusals.length} servers a tool was called
-without its arguments, and refused before the server heard of it.
+Of ${counted(tried.length, 'server')} ${listing.length} listed their tools, ${tools} in all. Every tool could be described, with the schemas
+its server sent. ${calls.length} harmless calls went through, each answer just as the server wrote it. For ${refusals.length} servers a call that
+lacked a required argument was refused, with what is missing, before the server heard of it.
 
 ## The servers
 
@@ -93,7 +93,7 @@ export function tableRow(row) {
 /** @param {Row} row */
 function calledOf({ server, session }) {
   if (session?.total === 0) return 'no tools, see below';
-  if (typeof server.call === 'string') return server.call;
+  if (typeof server.call === 'string') return `no: ${server.call}`;
   const call = session?.call;
   if (call === undefined) return 'no';
   const way = call.through === 'call_read_tool' ? 'read' : 'write';

@@ -196,14 +196,16 @@ export async function openSession({ proxy, server, command, env, scratch, firstT
 }
 
 /**
- * Asks a server, without the proxy, whether it speaks the newer protocol; undefined when it does not say.
+ * Asks a server, without the proxy, whether it speaks the newer protocol.
  * @param {readonly string[]} command
  * @param {Record<string, string>} env
  * @param {string} home
- * @returns {Promise<readonly string[] | undefined>} the versions it speaks
+ * @returns {Promise<{ versions?: readonly string[], ms: number } | undefined>} the versions it says, and when after
+ *   its start it said something
  */
 export async function discover([command = '', ...args], env, home) {
-  const mark = `${process.pid}-${Date.now()}`;
+  const startedAt = Date.now();
+  const mark = `${process.pid}-${startedAt}`;
   const child = spawn(command, args, {
     cwd: home,
     env: { PATH: process.env['PATH'] ?? '', HOME: home, ...env, [MARK]: mark },
@@ -219,7 +221,8 @@ export async function discover([command = '', ...args], env, home) {
         createInterface({ input: child.stdout }).on('line', (line) => {
           const message = parse(line);
           if (message?.['id'] !== 1) return;
-          resolve(/** @type {Json | undefined} */ (message['result'])?.['supportedVersions']);
+          const versions = /** @type {Json | undefined} */ (message['result'])?.['supportedVersions'];
+          resolve({ ms: Date.now() - startedAt, ...(Array.isArray(versions) && { versions }) });
         });
         const params = {
           _meta: {
