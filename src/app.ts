@@ -1,3 +1,4 @@
+import { homedir } from 'node:os';
 import { setFlagsFromString } from 'node:v8';
 import { silentObserver } from './base/observer.ts';
 import type { Observer } from './base/observer.ts';
@@ -163,11 +164,22 @@ async function openRooms(config: Config, observer: Observer, env: ProxyOptions['
   });
   const { maxBatchCalls, searchSchemas, maxInstructions } = config;
   const upstreams = roster.entries.map(({ record }) => record);
+  const servers = once(async () => {
+    const { createServerFinder } = await import('./registry/search-servers.ts');
+    const { registries, registrySearch, checkServerRepo } = config;
+    const place = { env: env ?? process.env, home: homedir(), platform: process.platform };
+    return createServerFinder({ registries, registrySearch, checkServerRepo, limits, ...place });
+  });
+  const discovery = config.discovery && config.registrySearch;
   const metaTools = createMetaTools(
-    { upstreams, maxBatchCalls, searchSchemas, maxInstructions, limits },
-    { views, observer },
+    { upstreams, maxBatchCalls, searchSchemas, maxInstructions, discovery, limits },
+    { views, observer, servers: servers.get },
   );
-  return { roster, views, metaTools, closeHttp: async () => (await http.opened())?.close() };
+  const closeHttp = async (): Promise<void> => {
+    await (await servers.opened())?.close();
+    await (await http.opened())?.close();
+  };
+  return { roster, views, metaTools, closeHttp };
 }
 
 async function openHttpApp(

@@ -161,9 +161,11 @@ describe('the surface', () => {
   });
 
   it('takes these inputs', () => {
-    const schemas = metaToolDefinitions({ upstreams: [{ name: 'files' }], maxBatchCalls: 10 }).map(
-      ({ name, inputSchema, annotations }) => ({ name, inputSchema, annotations }),
-    );
+    const schemas = metaToolDefinitions({
+      upstreams: [{ name: 'files' }],
+      maxBatchCalls: 10,
+      discovery: true,
+    }).map(({ name, inputSchema, annotations }) => ({ name, inputSchema, annotations }));
     expect(schemas).toMatchInlineSnapshot(`
       [
         {
@@ -270,6 +272,34 @@ describe('the surface', () => {
             "type": "object",
           },
           "name": "describe_tool",
+        },
+        {
+          "annotations": {
+            "openWorldHint": true,
+            "readOnlyHint": true,
+          },
+          "inputSchema": {
+            "properties": {
+              "limit": {
+                "default": 10,
+                "description": "At most 50.",
+                "type": "integer",
+              },
+              "registry": {
+                "description": "Id or name, or all; leave out for the list.",
+                "type": "string",
+              },
+              "search": {
+                "description": "Words in name or description.",
+                "type": "string",
+              },
+              "tag": {
+                "type": "string",
+              },
+            },
+            "type": "object",
+          },
+          "name": "search_servers",
         },
         {
           "annotations": {

@@ -18,6 +18,21 @@ describe('meta-tool definitions', () => {
     expect(tokens(forModel)).toBeLessThanOrEqual(850);
   });
 
+  it('hold search_servers where discovery is on, for at most 170 tokens', () => {
+    const six = metaToolDefinitions({ upstreams, maxBatchCalls: 10, discovery: true });
+    expect(six.map((d) => d.name)).toEqual([
+      'call_read_tool',
+      'call_read_tools',
+      'call_write_tool',
+      'describe_tool',
+      'search_servers',
+      'search_tools',
+    ]);
+    const added = six.find((d) => d.name === 'search_servers');
+    expect(tokens(added)).toBeLessThanOrEqual(170);
+    expect(added?.annotations).toEqual({ readOnlyHint: true, openWorldHint: true });
+  });
+
   it('are sorted, equal for equal options, and marked to be loaded at once', () => {
     expect(definitions.map((d) => d.name)).toEqual([
       'call_read_tool',

@@ -36,6 +36,8 @@ export interface DefinitionOptions {
   readonly upstreams: readonly { readonly name: string; readonly description?: string }[];
   /** 0 leaves `call_read_tools` out. */
   readonly maxBatchCalls: number;
+  /** Whether `search_servers` is among them. */
+  readonly discovery?: boolean;
 }
 
 /**
@@ -165,6 +167,25 @@ export function metaToolDefinitions(options: DefinitionOptions): readonly MetaTo
           },
         },
         required: ['calls'],
+      },
+      annotations: { readOnlyHint: true, openWorldHint: true },
+      _meta: ALWAYS_LOADED,
+    });
+  }
+  if (options.discovery === true) {
+    definitions.push({
+      name: 'search_servers',
+      title: 'Find MCP servers',
+      description:
+        'Find MCP servers that could be added, in public registries, when no tool here can do it. Entries say how to reach or run a server; they are what strangers published, not endorsements.',
+      inputSchema: {
+        type: 'object',
+        properties: {
+          registry: { type: 'string', description: 'Id or name, or all; leave out for the list.' },
+          search: { type: 'string', description: 'Words in name or description.' },
+          tag: { type: 'string' },
+          limit: { type: 'integer', default: 10, description: 'At most 50.' },
+        },
       },
       annotations: { readOnlyHint: true, openWorldHint: true },
       _meta: ALWAYS_LOADED,

@@ -3,6 +3,7 @@ import type { Limits } from '../base/limits.ts';
 import type { Observer } from '../base/observer.ts';
 import type { Caller } from '../callers/caller.ts';
 import type { Views } from '../callers/views.ts';
+import type { ServerFinder, ServerQuery } from '../registry/search-servers.ts';
 import { errorAnswer, structuredAnswer } from './answer.ts';
 import type { Answer } from './answer.ts';
 import type { CallContext } from './call-context.ts';
@@ -12,6 +13,7 @@ import type { MetaToolDefinition, MetaToolName } from './definitions.ts';
 import { describeTools } from './describe-tool.ts';
 import { createInputReader } from './input.ts';
 import { instructionsText } from './instructions.ts';
+import { searchServers } from './search-servers.ts';
 import { searchTools } from './search-tools.ts';
 import type { SearchInput } from './search-tools.ts';
 import { createArgumentValidator } from './validator.ts';
@@ -21,6 +23,8 @@ export interface MetaToolsOptions {
   readonly maxBatchCalls: number;
   readonly searchSchemas: number;
   readonly maxInstructions: number;
+  /** Whether `search_servers` is offered; then the parts hold what finds them. */
+  readonly discovery?: boolean;
   readonly limits: Limits;
 }
 
@@ -36,7 +40,11 @@ export interface MetaTools {
 
 export function createMetaTools(
   options: MetaToolsOptions,
-  parts: { readonly views: Views; readonly observer: Observer },
+  parts: {
+    readonly views: Views;
+    readonly observer: Observer;
+    readonly servers?: () => Promise<ServerFinder>;
+  },
 ): MetaTools {
   const definitions = metaToolDefinitions(options);
   const readInput = createInputReader(definitions);
@@ -88,6 +96,11 @@ export function createMetaTools(
       case 'call_read_tools':
         return callReadTools(input, context, callParts);
       case 'search_servers':
+        return own(name, async () => {
+          const finder = await parts.servers?.();
+          if (finder === undefined) throw new Error('search_servers is offered without what finds servers');
+          return searchServers(finder, read.value as ServerQuery, context);
+        });
       case 'upstream_servers':
         throw new Error(`${name} is not among the definitions`);
     }

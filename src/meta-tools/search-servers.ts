@@ -1,0 +1,30 @@
+import { ProxyError } from '../base/errors.ts';
+import type { JsonObject } from '../catalog/tool.ts';
+import type { ServerFinder, ServerQuery } from '../registry/search-servers.ts';
+import { errorAnswer, structuredAnswer } from './answer.ts';
+import type { Answer } from './answer.ts';
+import type { CallContext } from './call-context.ts';
+
+/**
+ * The answer of `search_servers`. It knows no caller: what it finds is the same for everybody, and no credential
+ * but the operator's own registry keys takes part.
+ */
+export async function searchServers(
+  finder: ServerFinder,
+  query: ServerQuery,
+  { signal, onProgress }: CallContext,
+): Promise<Answer> {
+  try {
+    const answer = await finder.search(query, {
+      signal,
+      ...(onProgress === undefined
+        ? {}
+        : { onProgress: (message: string, progress: number) => onProgress({ progress, message }) }),
+    });
+    // An answer of ours, made of JSON values only.
+    return structuredAnswer(answer as unknown as JsonObject);
+  } catch (thrown) {
+    if (!(thrown instanceof ProxyError)) throw thrown;
+    return errorAnswer(`Not searched: ${thrown.message}`, { code: thrown.code, retryable: thrown.retryable });
+  }
+}
