@@ -1,15 +1,20 @@
 import { encodeHeaderValue } from '../base/header-value.ts';
 import { rawAt } from '../base/json-text.ts';
 import { mirroredParameters } from '../catalog/mirrored-parameter.ts';
+import type { MirroredParameters } from '../catalog/mirrored-parameter.ts';
 import type { JsonObject } from '../catalog/tool.ts';
 import type { ToolArguments } from './arguments.ts';
+
+/** By schema, which a catalog never changes: reading one of 250 KB takes 2 ms, too long for every call. */
+const known = new WeakMap<JsonObject, MirroredParameters>();
 
 /**
  * The `Mcp-Param-*` headers a call carries, names in lower case: each a copy of an argument its tool wants mirrored.
  * Numbers go as the client wrote them, so that large ones are not rounded.
  */
 export function paramHeaders(schema: JsonObject, args: ToolArguments): Readonly<Record<string, string>> {
-  const mirrored = mirroredParameters(schema);
+  const mirrored = known.get(schema) ?? mirroredParameters(schema);
+  known.set(schema, mirrored);
   if (mirrored.kind === 'invalid') return {};
   const headers: Record<string, string> = {};
   for (const { path, header } of mirrored.parameters) {
