@@ -272,7 +272,7 @@ export function createServerFinder(options: ServerFinderOptions): ServerFinder {
     const source = sourceOf(registry.protocol);
     const { listed } = found;
     const isBare = listed.remotes.length === 0 && listed.packages.length === 0;
-    if (source.details === undefined || !isBare) return found;
+    if (source.needsDetails !== true || !isBare) return found;
     try {
       const { value } = await details.get(
         JSON.stringify([registry.id, entry.id]),

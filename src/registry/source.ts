@@ -29,8 +29,10 @@ export interface SourceReach {
 export interface RegistrySource {
   /** Its listing, page by page; whoever reads may stop at any page. */
   pages(query: SourceQuery, reach: SourceReach): AsyncGenerator<SourcePage>;
-  /** Looks one server up by id, where the listing leaves out what is needed to use it. Absent: the listing has all. */
+  /** Looks one server up by id. Absent: its registry cannot; the listing has to be read. */
   details?(id: string, reach: SourceReach): Promise<ListedServer | undefined>;
+  /** Its listing leaves out what a server is reached or run by; the details have it. */
+  readonly needsDetails?: boolean;
   /** What of a server its registry's own search looks at. Absent: it has none, and we read its whole listing. */
   readonly searches?: 'names' | 'everything';
   /** Whether its servers have tags beside the labels we derive. */

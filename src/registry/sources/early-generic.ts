@@ -8,6 +8,7 @@ import { generic } from './generic.ts';
  */
 export const earlyGeneric: RegistrySource = {
   ...generic,
+  needsDetails: true,
   async details(id, reach) {
     const url = new URL(reach.serversUrl);
     url.pathname = `${url.pathname.replace(/\/+$/, '')}/${encodeURIComponent(id)}`;

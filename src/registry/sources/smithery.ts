@@ -37,6 +37,7 @@ export const smithery: RegistrySource = {
       page++;
     }
   },
+  needsDetails: true,
   async details(id, reach) {
     const url = new URL(reach.serversUrl);
     // The slash of @owner/name is one of the path here, and the @ stands as it is.
