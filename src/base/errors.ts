@@ -147,12 +147,18 @@ export class UpstreamAuthError extends ProxyError {
 export class UpstreamRejection extends ProxyError {
   override readonly name = 'UpstreamRejection';
   readonly rpcCode: number;
+  /** The upstream's own words. */
+  readonly rpcMessage: string;
   /** The error object as the upstream sent it, as JSON text, so that big integers and unknown fields survive. */
   readonly raw: string;
 
   constructor(upstream: string, rpcCode: number, rpcMessage: string, raw: string) {
-    super('upstream_rejected', rpcMessage, { upstream, outcome: 'failed' });
+    super('upstream_rejected', `Upstream '${upstream}' answered with error ${rpcCode}: ${rpcMessage}`, {
+      upstream,
+      outcome: 'failed',
+    });
     this.rpcCode = rpcCode;
+    this.rpcMessage = rpcMessage;
     this.raw = raw;
   }
 }

@@ -72,7 +72,7 @@ export async function callUpstream(
 function sentOf(error: ProxyError, isForward: boolean): Sent {
   if (error instanceof UpstreamAuthError && isForward) return { kind: 'unauthorized', error };
   if (error instanceof UpstreamRejection) {
-    if (error.rpcCode === INVALID_PARAMS) return { kind: 'rejected_arguments', message: error.message };
+    if (error.rpcCode === INVALID_PARAMS) return { kind: 'rejected_arguments', message: error.rpcMessage };
     if (error.rpcCode === URL_ELICITATION_REQUIRED) return { kind: 'client_error', raw: error.raw };
   }
   return { kind: 'failed', error };
