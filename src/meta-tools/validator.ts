@@ -3,7 +3,7 @@ import type { JsonObject, Tool } from '../catalog/tool.ts';
 import { compileCheck } from './check-arguments.mjs';
 import type { Check, Problem, Verdict } from './check-arguments.mjs';
 import { createCheckerThread } from './checker-thread.ts';
-import { isCheapSchema } from './schema-cost.ts';
+import { isCheapSchema, weightOf } from './schema-cost.ts';
 
 export type { Problem, Verdict };
 
@@ -21,6 +21,9 @@ export interface ValidatorLimits {
 
 /** Compiled schemas kept; one takes a few kilobytes. */
 const MAX_COMPILED = 500;
+
+/** Most parts of a schema times parts of the arguments that are checked here: some 20 ms at the worst. */
+const MAX_WORK = 200_000;
 
 /** How long a schema that overran its time is not tried again. */
 const GIVEN_UP_MS = 600_000;
@@ -43,18 +46,17 @@ export function createArgumentValidator(limits: ValidatorLimits): ArgumentValida
     if (JSON.stringify(inputSchema).length > limits.maxSchemaBytes) {
       return fixed(`its input schema is larger than ${limits.maxSchemaBytes} bytes (limit maxSchemaBytes)`);
     }
-    if (isCheapSchema(inputSchema)) {
-      const { check, forget }: { check: Check; forget: () => void } = await compileCheck(inputSchema);
-      return { check, forget };
-    }
     const overrun = `checking its input schema takes longer than ${limits.validationMs} ms (limit validationMs)`;
-    const check = async (args: JsonObject): Promise<Verdict> => {
+    const checkApart = async (args: JsonObject): Promise<Verdict> => {
       const verdict = givenUp.has(digest) ? undefined : await thread.check(inputSchema, args);
       if (verdict !== undefined) return verdict;
       givenUp.set(digest, true);
       return { kind: 'unchecked', reason: overrun };
     };
-    return { check, forget: () => undefined };
+    if (!isCheapSchema(inputSchema)) return { check: checkApart, forget: () => undefined };
+    const { check, forget }: { check: Check; forget: () => void } = await compileCheck(inputSchema);
+    const most = MAX_WORK / weightOf(inputSchema, MAX_WORK);
+    return { check: (args) => (weightOf(args, most) > most ? checkApart(args) : check(args)), forget };
   }
 
   return async (tool, args) => {
