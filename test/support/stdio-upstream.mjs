@@ -26,6 +26,8 @@ if (script.grandchild) {
 }
 if (script.ignoreSigterm) process.on('SIGTERM', () => log({ at: 'sigterm' }));
 process.on('SIGUSR2', () => void notify('notifications/tools/list_changed'));
+// Even a child that ignores everything must not outlive a test run that was killed.
+setTimeout(() => process.exit(9), 180_000).unref();
 process.stdout.on('error', () => process.exit(0));
 
 // Writes queue up, so that split writes of two messages do not mix.
