@@ -24,6 +24,7 @@ const UPSTREAMS = ['north', 'east', 'south', 'west'];
 /** Of these one starts a process of its own, as a package runner does. */
 const LAUNCHER = 'west';
 const PARALLEL = 8;
+const BATCH = 3;
 const CALL_MS = 30_000;
 const RECOVERY_MS = 30_000;
 const END_MS = 15_000;
@@ -74,15 +75,24 @@ export async function killWhileReading({ reads, kills, seed, proxy = PROXY }) {
     let done = 0;
     const readOn = async () => {
       while (begun < reads) {
-        const number = begun++;
-        const upstream = UPSTREAMS[Math.floor(random() * UPSTREAMS.length)] ?? '';
-        const outcome = await read(program, upstream, number);
-        done++;
-        if (outcome.kind === 'answered') counts.answered++;
-        else if (outcome.kind === 'failed')
-          counts.failed[outcome.code] = (counts.failed[outcome.code] ?? 0) + 1;
-        else wrong.push(outcome.text);
+        // Every fourth request is a batch.
+        const size = random() < 0.25 ? Math.min(BATCH, reads - begun) : 1;
+        const first = begun;
+        begun += size;
+        const marked = Array.from({ length: size }, (_none, n) => {
+          const upstream = UPSTREAMS[Math.floor(random() * UPSTREAMS.length)] ?? '';
+          return markedRead(upstream, first + n);
+        });
+        const outcomes = size === 1 ? [await readOne(program, marked[0])] : await readMany(program, marked);
+        done += size;
+        for (const outcome of outcomes) count(outcome);
       }
+    };
+    const count = (/** @type {ReadOutcome} */ outcome) => {
+      if (outcome.kind === 'answered') counts.answered++;
+      else if (outcome.kind === 'failed')
+        counts.failed[outcome.code] = (counts.failed[outcome.code] ?? 0) + 1;
+      else wrong.push(outcome.text);
     };
     let killed = 0;
     const killOn = async () => {
@@ -129,27 +139,63 @@ export async function killWhileReading({ reads, kills, seed, proxy = PROXY }) {
  */
 
 /**
- * One read. The answer has to carry this call's own mark: another call's answer would be worse than none.
- * @param {Program} program
+ * A call that carries a mark of its own, for the server to repeat.
+ * @typedef {{ mark: string, call: object }} MarkedRead
  * @param {string} upstream
  * @param {number} number
- * @returns {Promise<ReadOutcome>}
+ * @returns {MarkedRead}
  */
-async function read(program, upstream, number) {
+function markedRead(upstream, number) {
   const mark = `mark-${number}-of-${upstream}`;
-  const args = {
-    name: `${upstream}__read_${number % 2 === 0 ? 'quick' : 'slow'}_gauge`,
-    arguments: { mark },
-  };
-  const reply = await program.request('tools/call', { name: 'call_read_tool', arguments: args });
-  const { result } = /** @type {{ result?: { isError?: boolean, content?: { text?: string }[] } }} */ (
-    reply === undefined ? {} : JSON.parse(reply)
-  );
+  const name = `${upstream}__read_${number % 2 === 0 ? 'quick' : 'slow'}_gauge`;
+  return { mark, call: { name, arguments: { mark } } };
+}
+
+/**
+ * @typedef {{ isError?: boolean, content?: { text?: string }[], structuredContent?: { results?: Result[] } }} Result
+ * @param {Program} program
+ * @param {string} name
+ * @param {object} args
+ */
+async function call(program, name, args) {
+  const reply = await program.request('tools/call', { name, arguments: args });
+  const { result } = /** @type {{ result?: Result }} */ (reply === undefined ? {} : JSON.parse(reply));
+  return { result, said: reply ?? `no answer within ${CALL_MS} ms` };
+}
+
+/**
+ * @param {Program} program
+ * @param {MarkedRead | undefined} marked
+ */
+async function readOne(program, marked) {
+  const { result, said } = await call(program, 'call_read_tool', marked?.call ?? {});
+  return outcomeOf(marked, result, said);
+}
+
+/**
+ * @param {Program} program
+ * @param {MarkedRead[]} batch
+ */
+async function readMany(program, batch) {
+  const { result, said } = await call(program, 'call_read_tools', {
+    calls: batch.map((marked) => marked.call),
+  });
+  return batch.map((marked, n) => outcomeOf(marked, result?.structuredContent?.results?.[n], said));
+}
+
+/**
+ * The answer has to carry this call's own mark: another call's answer would be worse than none.
+ * @param {MarkedRead | undefined} marked
+ * @param {Result | undefined} result
+ * @param {string} said
+ * @returns {ReadOutcome}
+ */
+function outcomeOf(marked, result, said) {
   const text = result?.content?.[0]?.text ?? '';
-  if (result?.isError !== true && text.includes(JSON.stringify(mark))) return { kind: 'answered' };
+  if (result?.isError !== true && text.includes(JSON.stringify(marked?.mark))) return { kind: 'answered' };
   const code = /^\[([a-z_]+)\] ./.exec(text)?.[1];
   if (result?.isError === true && code !== undefined) return { kind: 'failed', code };
-  return { kind: 'wrong', text: `${mark}: ${reply ?? `no answer within ${CALL_MS} ms`}` };
+  return { kind: 'wrong', text: `${marked?.mark}: ${said}` };
 }
 
 /**
@@ -159,7 +205,7 @@ async function read(program, upstream, number) {
 async function recover(program) {
   const begun = Date.now();
   for (const upstream of UPSTREAMS) {
-    while ((await read(program, upstream, 0)).kind !== 'answered') {
+    while ((await readOne(program, markedRead(upstream, 0))).kind !== 'answered') {
       if (Date.now() - begun > RECOVERY_MS) {
         throw new Error(`${upstream} does not answer again within ${RECOVERY_MS} ms; ${program.said()}`);
       }
