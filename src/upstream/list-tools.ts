@@ -94,6 +94,14 @@ export async function listTools(
       ...(peer.instructions === undefined ? {} : { instructions: peer.instructions }),
       ...(ttlMs === undefined ? {} : { ttlMs }),
     };
+  } catch (thrown) {
+    // The time for the whole listing ran out within some request of it, which only saw itself cancelled.
+    if (!deadline.expired()) throw thrown;
+    throw new ProxyError(
+      'upstream_timeout',
+      `Upstream '${upstream.name}' did not list its tools within ${limits.listTimeoutMs} ms (limit listTimeoutMs).`,
+      { upstream: upstream.name, outcome: 'unknown', cause: thrown },
+    );
   } finally {
     deadline.dispose();
   }

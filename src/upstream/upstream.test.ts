@@ -72,6 +72,20 @@ describe('listing', () => {
   });
 });
 
+describe('a listing that takes too long', () => {
+  it('says so, also when the time runs out within one of its requests', async () => {
+    const upstream: Upstream = {
+      ...paged([]).upstream,
+      request: (_method, _params, context) =>
+        new Promise((_resolve, reject) => {
+          context.signal?.addEventListener('abort', () => reject(new ProxyError('cancelled', 'cancelled')));
+        }),
+    };
+    const limits = { ...DEFAULT_LIMITS, connectTimeoutMs: 20, listTimeoutMs: 20 };
+    await expect(listTools(upstream, CONTEXT, limits)).rejects.toMatchObject({ code: 'upstream_timeout' });
+  });
+});
+
 describe('tool digests', () => {
   it('do not depend on the order of keys, and do on every word', () => {
     const a = {
