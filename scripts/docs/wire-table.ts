@@ -77,8 +77,13 @@ export const CHANGES: readonly {
     test: ['fidelity.test.ts', 'of older stdio upstreams get an error at once'],
   },
   {
-    what: 'Progress is neither asked of the upstream nor sent to a client that gave no progress token.',
-    why: 'Nobody would read it.',
-    test: ['http-manners.test.ts', 'is not sent to clients that did not ask, nor asked for at the upstream'],
+    what: 'Progress is asked of the upstream with every call, and sent on only to a client that gave a progress token.',
+    why: 'It is the sign of life that lets a long call go on.',
+    test: ['http-manners.test.ts', 'is not sent to clients that did not ask for it'],
+  },
+  {
+    what: 'Log messages reach 2026-07-28 clients that gave a log level, at that level. Of older servers over stdio and on streams of their own they name no call, and are passed on while one call is under way.',
+    why: 'Older clients can only ask for a level in a session, and there is none; what one caller’s call logs is not for another’s eyes.',
+    test: ['upstreams-calls.test.ts', 'reach nobody while nobody can say whose they are'],
   },
 ];
