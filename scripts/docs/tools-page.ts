@@ -35,7 +35,7 @@ const ORDER: readonly MetaToolName[] = [
 
 /** `docs/tools.md`. */
 export async function toolsPage(attempt: Try): Promise<string> {
-  const definitions = metaToolDefinitions({ upstreams: [], maxBatchCalls: 10 });
+  const definitions = metaToolDefinitions({ upstreams: [], maxBatchCalls: 10, discovery: true });
   const ordered = [
     ...ORDER.flatMap((name) => definitions.find((definition) => definition.name === name) ?? []),
     ...definitions.filter(({ name }) => !ORDER.includes(name)),
@@ -55,7 +55,7 @@ export async function toolsPage(attempt: Try): Promise<string> {
         String(tokensOf(definition)),
       ]),
     ),
-    `Together ${ordered.map(tokensOf).reduce((sum, tokens) => sum + tokens, 0)} tokens of name, description and input schema, which is what clients hand to a model (counted with o200k). The description of ${code('search_tools')} ends with the names of the servers behind the proxy, up to 400 characters more.`,
+    `The first five come to ${tokensOfAll(ordered.slice(0, ORDER.length))} tokens of name, description and input schema, which is what clients hand to a model (counted with o200k). The description of ${code('search_tools')} ends with the names of the servers behind the proxy, up to 400 characters more. ${code('search_servers')} is there only with the setting ${code('discovery')}.`,
     'Each carries `_meta: { "anthropic/alwaysLoad": true }`, for clients that would otherwise defer it: a search tool that has to be searched for first helps nobody.',
     ...sections,
     '## Names',
@@ -86,6 +86,10 @@ async function sectionOf(definition: MetaToolDefinition, attempt: Try): Promise<
     } else parts.push('it answers, as the model reads it:', block('text', textOf(answer)));
   }
   return parts;
+}
+
+function tokensOfAll(definitions: readonly MetaToolDefinition[]): number {
+  return definitions.map(tokensOf).reduce((sum, tokens) => sum + tokens, 0);
 }
 
 function annotationsOf({ annotations }: MetaToolDefinition): string {
