@@ -3,6 +3,7 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { whenDone } from '../../test/support/cleanup.ts';
 import { startFixtureRegistry } from '../../test/support/fixture-registry.ts';
+import { startForwardProxy } from '../../test/support/forward-proxy.ts';
 import { ssrfUrls } from '../../test/support/ssrf-urls.ts';
 import { mistakeInAddress } from './address.ts';
 import { guardedLookup, openGuardedFetch } from './guarded-fetch.ts';
@@ -108,6 +109,32 @@ describe('addresses nobody may be led to', () => {
       });
     }
     expect(guarded.connections()).toBe(0);
+  });
+});
+
+describe('a proxy of the operator’s', () => {
+  it('is used, and asked for no name that leads to a forbidden address', async () => {
+    const registry = await startFixtureRegistry({ '*': { json: 'through' } });
+    const proxy = await startForwardProxy(Number(new URL(registry.origin).port));
+    const unknown: LookupFunction = (_hostname, _options, callback) =>
+      callback(Object.assign(new Error('no such name'), { code: 'ENOTFOUND' }), '', 0);
+    const through = (lookup: LookupFunction, more: object = {}): GuardedFetch => {
+      const fetch = openGuardedFetch({ lookup, env: { http_proxy: proxy.url, ...more } });
+      whenDone(() => fetch.close());
+      return fetch;
+    };
+    const url = 'http://registry.test/servers';
+    expect((await get(through(unknown), url, { rules: plain })).text).toBe('"through"');
+    expect((await get(through(resolver('93.184.215.14')), url, { rules: plain })).text).toBe('"through"');
+    expect(proxy.asked).toEqual([`GET ${url}`, `GET ${url}`]);
+    for (const [fetch, address] of [
+      [through(resolver('10.0.0.1')), url],
+      [through(resolver('127.0.0.1'), { no_proxy: 'registry.test' }), url],
+      [through(unknown), 'http://127.0.0.1/'],
+    ] as const) {
+      await expect(get(fetch, address, { rules: plain })).rejects.toMatchObject({ reason: 'forbidden' });
+    }
+    expect(proxy.asked).toHaveLength(2);
   });
 });
 

@@ -1,11 +1,13 @@
 import { lookup as systemLookup } from 'node:dns';
 import type { LookupFunction } from 'node:net';
-import type { Agent, Dispatcher } from 'undici';
+import type { Dispatcher } from 'undici';
 import { openDeadline, pause } from '../base/deadline.ts';
 import { USER_AGENT } from '../base/product.ts';
 import { isAddress, mistakeInAddress } from './address.ts';
 import type { AddressRules } from './address.ts';
 import { reasonOf } from './http-client.ts';
+import { proxySettings } from './proxy-environment.ts';
+import type { Environment, ProxySettings } from './proxy-environment.ts';
 
 /**
  * The outgoing path for addresses that others wrote or that point at public services: registries, package indexes.
@@ -13,7 +15,9 @@ import { reasonOf } from './http-client.ts';
  * It promises: https only, unless the operator allowed plain http; no credentials in a URL; no connection to an
  * address of this machine, a private network or a cloud's metadata, judged after DNS on the very address that is
  * connected to; no redirect off the host; a bounded body, decoded; a deadline for each attempt and for all.
- * Outside the promise: what a public server does with a request, and names a proxy of the operator's resolves.
+ * Where the operator's environment names a proxy, it is used, and may be private; the names that go through it are
+ * looked up here first, and refused when that leads to a forbidden address.
+ * Outside the promise: what a public server does with a request, and names that only the proxy can resolve.
  */
 
 export interface FetchRules extends AddressRules {
@@ -71,6 +75,8 @@ export interface GuardedFetch {
 export interface GuardedFetchOptions {
   /** How names become addresses; the system's resolver when left out. */
   readonly lookup?: LookupFunction;
+  /** Where proxies are looked up; none when left out. */
+  readonly env?: Environment;
 }
 
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -112,31 +118,38 @@ class ForbiddenAddress extends Error {}
 
 export function openGuardedFetch(options: GuardedFetchOptions = {}): GuardedFetch {
   const lookup: LookupFunction = options.lookup ?? systemLookup;
-  const agents = new Map<boolean, Promise<Agent>>();
+  const proxies = proxySettings(options.env ?? {});
+  const agents = new Map<string, Promise<Dispatcher>>();
 
   /** Connections are shared only by requests under the same address rules. */
-  function agentFor(rules: AddressRules): Promise<Agent> {
-    let agent = agents.get(rules.allowPrivate);
+  function agentFor(rules: AddressRules, isProxied: boolean): Promise<Dispatcher> {
+    const key = `${rules.allowPrivate} ${isProxied}`;
+    let agent = agents.get(key);
     if (agent === undefined) {
-      agent = import('undici').then(
-        (undici) =>
-          new undici.Agent({
-            connect: { timeout: CONNECT_TIMEOUT_MS, lookup: guardedLookup(lookup, rules) },
-            headersTimeout: 0,
-            bodyTimeout: 0,
-            connections: 8,
-          }),
-      );
-      agents.set(rules.allowPrivate, agent);
+      agent = openAgent(guardedLookup(lookup, rules), isProxied ? proxies : undefined);
+      agents.set(key, agent);
     }
     return agent;
   }
 
+  /** Refuses a name that leads to a forbidden address; one that only the proxy knows is let through to it. */
+  async function checkName(hostname: string, rules: AddressRules): Promise<void> {
+    await new Promise<void>((resolve, reject) => {
+      guardedLookup(lookup, rules)(hostname, { all: true }, (error) =>
+        error instanceof ForbiddenAddress ? reject(error) : resolve(),
+      );
+    });
+  }
+
   /** One attempt, following redirects that stay on the host. */
   async function attempt(request: GuardedRequest, signal: AbortSignal): Promise<GuardedReply | Retry> {
-    const [{ request: send }, dispatcher] = await Promise.all([import('undici'), agentFor(request.rules)]);
+    const { request: send } = await import('undici');
     let url = new URL(request.url);
     for (let redirects = 0; ; redirects++) {
+      // An address is never asked of another machine: what is private there is not what is private here.
+      const isProxied = proxies !== undefined && !isAddress(url.hostname);
+      if (isProxied) await checkName(url.hostname, request.rules);
+      const dispatcher = await agentFor(request.rules, isProxied);
       const data = await send(url, {
         dispatcher,
         signal,
@@ -187,6 +200,17 @@ export function openGuardedFetch(options: GuardedFetchOptions = {}): GuardedFetc
       await Promise.all([...agents.values()].map(async (agent) => (await agent).destroy()));
     },
   };
+}
+
+async function openAgent(lookup: LookupFunction, proxies: ProxySettings | undefined): Promise<Dispatcher> {
+  const undici = await import('undici');
+  const limits = { headersTimeout: 0, bodyTimeout: 0, connections: 8 };
+  const tls = { timeout: CONNECT_TIMEOUT_MS };
+  const connect = { ...tls, lookup };
+  if (proxies === undefined) return new undici.Agent({ connect, ...limits });
+  // `connect` is how hosts that need no proxy are reached; the proxy itself is the operator's own word.
+  const proxied = { ...proxies, ...limits, connect, proxyTls: tls, requestTls: tls, proxyTunnel: false };
+  return new undici.EnvHttpProxyAgent(proxied);
 }
 
 interface Retry {

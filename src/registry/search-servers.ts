@@ -137,7 +137,7 @@ export function createServerFinder(options: ServerFinderOptions): ServerFinder {
   const { limits, env } = options;
   const now = options.now ?? Date.now;
   const registries = new Registries(options.registries, options.known);
-  const fetch = options.fetch ?? openGuardedFetch();
+  const fetch = options.fetch ?? openGuardedFetch({ env });
   const addresses = options.packages ?? packageAddresses(options);
   const lookup = createPackageLookup({ fetch, addresses, now });
   const cache = new ListingCache<Reading>(
