@@ -14,6 +14,17 @@ import type { Ways, WaysOptions } from './ways.ts';
 const WARM_UP = 2_000;
 const LINES = 20;
 
+/** What code is for, by where it lies; the first that fits. */
+const KINDS: readonly (readonly [string, RegExp])[] = [
+  ['Node in JavaScript', /^node:/],
+  ['undici, Hono and its adapter', /\/node_modules\/(?:undici|@?hono)\//],
+  ['the SDK and zod', /\/node_modules\/(?:zod|@modelcontextprotocol)\//],
+  ['other packages', /\/node_modules\//],
+  ['ours: JSON text, messages, lines', /\/(?:json-text|json-lines|upstream\/message)\.js$/],
+  ['ours: the log line', /\/(?:observe\/[a-z-]+|cli\/serve)\.js$/],
+  ["ours: the caller's view", /\/(?:callers|roster)\/[a-z-]+\.js$/],
+];
+
 interface ProfileNode {
   readonly id: number;
   readonly children?: readonly number[];
@@ -58,6 +69,7 @@ function print(name: string, profile: Profile, calls: number): void {
   const parents = new Map(
     profile.nodes.flatMap(({ id, children = [] }) => children.map((child) => [child, id])),
   );
+  const byKind = new Map<string, number>();
   const byModule = new Map<string, number>();
   const bySelf = new Map<string, number>();
   const byWhole = new Map<string, number>();
@@ -68,6 +80,7 @@ function print(name: string, profile: Profile, calls: number): void {
     const module = node === undefined || micros < 0 ? undefined : moduleOf(node);
     if (node === undefined || module === undefined) return;
     sum += micros;
+    add(byKind, kindOf(node), micros);
     add(byModule, module, micros);
     add(bySelf, functionOf(node), micros);
     const callers = new Set<string>();
@@ -83,6 +96,7 @@ function print(name: string, profile: Profile, calls: number): void {
       .sort((a, b) => b[1] - a[1])
       .slice(0, LINES)
       .map(([key, micros]) => [key, (micros / calls).toFixed(1), `${((micros / sum) * 100).toFixed(1)} %`]);
+  printTable(['kind', 'µs a call', 'share'], rows(byKind));
   printTable(['module, itself', 'µs a call', 'share'], rows(byModule));
   printTable(['function, itself', 'µs a call', 'share'], rows(bySelf));
   printTable(['function of ours, with what it calls', 'µs a call', 'share'], rows(byWhole));
@@ -95,6 +109,15 @@ function functionOf({ callFrame: { functionName, url, lineNumber } }: ProfileNod
 
 function isOurs({ callFrame: { url } }: ProfileNode): boolean {
   return url.startsWith('file:') && !url.includes('/node_modules/') && !url.includes('/dist-eval/');
+}
+
+function kindOf({ callFrame: { functionName, url } }: ProfileNode): string {
+  if (url === '') {
+    if (functionName === '(garbage collector)') return 'garbage collection';
+    return functionName.startsWith('write') ? 'writing' : 'native code';
+  }
+  const found = KINDS.find(([, pattern]) => pattern.test(url));
+  return found === undefined ? 'ours: the rest' : found[0];
 }
 
 /** A room of ours, a package, or a part of Node; undefined for time nothing ran. */
