@@ -15,6 +15,7 @@ import { wirePage } from '../scripts/docs/wire-page.ts';
 import { CHANGES } from '../scripts/docs/wire-table.ts';
 import { sampleRecords } from '../src/cli/builtin/sample-records.ts';
 import { loadConfig } from '../src/config/load.ts';
+import { knownFacts } from '../src/registry/known-facts.ts';
 import { rawStdio } from './support/clients.ts';
 import { whenDone } from './support/cleanup.ts';
 import { ownHome, programTarget, startProxy, stdioRecord } from './support/proxy.ts';
@@ -129,6 +130,31 @@ describe('the documents', () => {
       for (const mistake of await mistakesIn(command)) wrong.push(`${path}: ${command}: ${mistake}`);
     }
     expect(wrong).toEqual([]);
+  });
+});
+
+describe('docs/configuration.md', () => {
+  it('shows files the program takes without a word, beside the one with mistakes', async () => {
+    const text = readFileSync(join(root, 'docs/configuration.md'), 'utf8');
+    const files = blocksOf(text).filter(({ language }) => language === 'json' || language === 'jsonc');
+    const { home } = ownHome();
+    const kinds: string[] = [];
+    for (const file of files) {
+      writeFileSync(join(home, 'mcpproxy.json'), file.text);
+      const loaded = await loadConfig({
+        flags: [{ name: 'config', text: 'mcpproxy.json' }],
+        env: {},
+        cwd: home,
+        home,
+        platform: 'linux',
+        knownRegistries: async () => knownFacts(),
+      });
+      kinds.push(loaded.kind);
+      // Only that no server is configured may be said of an example without servers.
+      if (loaded.kind === 'settled')
+        expect(loaded.warnings.filter(({ origin }) => origin.kind !== 'default')).toEqual([]);
+    }
+    expect(kinds).toEqual(['settled', 'settled', 'invalid']);
   });
 });
 

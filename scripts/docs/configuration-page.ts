@@ -9,11 +9,14 @@ import {
   variableOf,
 } from '../../src/config/settings.ts';
 import type { SettingName } from '../../src/config/settings.ts';
+import { REGISTRY_KEYS } from '../../src/config/registry-entry.ts';
+import type { RegistryKey } from '../../src/config/registry-entry.ts';
 import { ENTRY_KEYS, IGNORED_KEYS, INEFFECTIVE_KEYS } from '../../src/config/upstream-entry.ts';
 import type { EntryKey } from '../../src/config/upstream-entry.ts';
 import { CLI_FLAGS, settingShape } from '../../src/cli/command-line.ts';
 import { COMMANDS } from '../../src/cli/command.ts';
 import { defaultText } from '../../src/cli/help.ts';
+import { knownFacts } from '../../src/registry/known-facts.ts';
 import { block, code, page, table, WRITTEN } from './markdown.ts';
 import type { Try } from './try.ts';
 
@@ -61,6 +64,32 @@ const ENTRY_MEANINGS: Readonly<Record<EntryKey, string>> = {
   disabled: '`true` leaves the server out.',
 };
 
+const REGISTRIES = `{
+  "registries": [
+    {
+      "id": "acme",
+      "name": "Servers of Acme",
+      "servers_url": "https://registry.acme.example/v0/servers",
+      "protocol": "modelcontextprotocol/registry",
+      "apiKeyEnv": "ACME_REGISTRY_KEY"
+    },
+    { "id": "smithery", "enabled": false }
+  ]
+}`;
+
+/** What each key of a registry's entry means. */
+const REGISTRY_MEANINGS: Readonly<Record<RegistryKey, string>> = {
+  id: 'What searches call it. The id of one that ships changes that one.',
+  name: 'What people call it.',
+  url: 'A page about it, for people.',
+  serversUrl: 'The address of its listing.',
+  protocol: 'What the listing speaks; where it is not given, or none we know, a general reader tries.',
+  enabled: '`false`: it is never asked.',
+  allowInsecure: '`true`: it may be on plain http.',
+  allowPrivate: '`true`: it may be at an address of your own network.',
+  apiKeyEnv: 'The name of the variable that holds its key; never the key itself.',
+};
+
 /** `docs/configuration.md`. */
 export async function configurationPage(attempt: Try): Promise<string> {
   const mistaken = await attempt.program(['--config', 'mcpproxy.json', '--listen', 'localhost'], MISTAKEN);
@@ -97,6 +126,18 @@ export async function configurationPage(attempt: Try): Promise<string> {
       ]),
     ),
     `Keys that concern another client's own screens and approvals are passed over: ${[...IGNORED_KEYS].map(code).join(', ')}. Keys that would change something there and change nothing here are named in a note when the proxy starts: ${[...INEFFECTIVE_KEYS].map(code).join(', ')}. Any other key is named too, with the one it may have been meant to be.`,
+    '### Registries',
+    'Registries of MCP servers that `mcpproxy search-servers --list-registries` shall know beside those that ship, and changes of those:',
+    block('json', REGISTRIES),
+    table(
+      ['Key', 'Also read as', 'Meaning'],
+      (Object.entries(REGISTRY_KEYS) as [RegistryKey, readonly string[]][]).map(([key, names]) => [
+        code(key),
+        names.slice(1).map(code).join(', '),
+        REGISTRY_MEANINGS[key],
+      ]),
+    ),
+    `Protocols: ${knownFacts().protocols.map(code).join(', ')}. Of a registry that ships only ${code('enabled')}, ${code('allowInsecure')} and ${code('apiKeyEnv')} can be set.`,
     '### Mistakes',
     'All mistakes are said at once, each with where it came from, and the program ends with exit code 78. With this file:',
     block('json', MISTAKEN),

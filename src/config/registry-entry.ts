@@ -7,7 +7,7 @@ import { described } from './setting-value.ts';
 import type { SourceFile } from './source-file.ts';
 
 /** Our names of an entry's keys, each with the other names it is read under. */
-const KEYS = {
+export const REGISTRY_KEYS = {
   id: ['id'],
   name: ['name'],
   url: ['url'],
@@ -19,19 +19,21 @@ const KEYS = {
   apiKeyEnv: ['apiKeyEnv', 'api_key_env'],
 } as const;
 
-type Key = keyof typeof KEYS;
+export type RegistryKey = keyof typeof REGISTRY_KEYS;
 
-const KEY_OF = new Map<string, Key>(
-  Object.entries(KEYS).flatMap(([key, names]) => names.map((name): [string, Key] => [name, key as Key])),
+const KEY_OF = new Map<string, RegistryKey>(
+  Object.entries(REGISTRY_KEYS).flatMap(([key, names]) =>
+    names.map((name): [string, RegistryKey] => [name, key as RegistryKey]),
+  ),
 );
 
 /** Keys lists of registries carry elsewhere, which only describe. */
 const DESCRIBING: ReadonlySet<string> = new Set(['description', 'tags', 'count']);
 
-const SWITCHES: ReadonlySet<Key> = new Set(['enabled', 'allowInsecure', 'allowPrivate']);
+const SWITCHES: ReadonlySet<RegistryKey> = new Set(['enabled', 'allowInsecure', 'allowPrivate']);
 
 /** What an entry under the id of a registry that ships may say; where it is and what it speaks is not among it. */
-const FOR_KNOWN: ReadonlySet<Key> = new Set(['id', 'enabled', 'allowInsecure', 'apiKeyEnv']);
+const FOR_KNOWN: ReadonlySet<RegistryKey> = new Set(['id', 'enabled', 'allowInsecure', 'apiKeyEnv']);
 
 /** What has to be known of the registries that ship; asked only when a file names registries. */
 export interface KnownRegistryFacts {
@@ -83,7 +85,7 @@ function readEntry(
   };
   if (node.kind !== 'object') return wrong(node.start, ' must be an object with an id and a servers_url.');
 
-  const values = new Map<Key, JsonMember>();
+  const values = new Map<RegistryKey, JsonMember>();
   for (const member of node.members) {
     const key = KEY_OF.get(member.key);
     if (key !== undefined) values.set(key, member);
@@ -91,12 +93,12 @@ function readEntry(
       findings.warning(
         file.originAt(member.keyStart),
         `${path} has the unknown key ${quoted(member.key)}, which is ignored.`,
-        { word: member.key, among: Object.keys(KEYS) },
+        { word: member.key, among: Object.keys(REGISTRY_KEYS) },
       );
     }
   }
-  const texts = new Map<Key, string>();
-  const switches = new Map<Key, boolean>();
+  const texts = new Map<RegistryKey, string>();
+  const switches = new Map<RegistryKey, boolean>();
   for (const [key, { key: written, node: value }] of values) {
     if (SWITCHES.has(key)) {
       if (value.kind === 'other' && typeof value.value === 'boolean') switches.set(key, value.value);
@@ -152,8 +154,8 @@ function readEntry(
 
 function checkAddress(
   url: string | undefined,
-  switches: ReadonlyMap<Key, boolean>,
-  values: ReadonlyMap<Key, JsonMember>,
+  switches: ReadonlyMap<RegistryKey, boolean>,
+  values: ReadonlyMap<RegistryKey, JsonMember>,
   node: JsonNode,
   wrong: (at: number, message: string) => undefined,
 ): void {
