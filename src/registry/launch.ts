@@ -51,7 +51,9 @@ export function launchOf(listed: ListedPackage, version?: string): Launch {
       return { installCmd, argv: ['dnx', ...before, `${identifier}@${exact}`, '--yes', ...after] };
     default: {
       const hasTag = /[:@][^/]*$/.test(identifier.replace(/^[^/]*:\d+\//, ''));
-      const image = hasTag || exact === undefined ? identifier : `${identifier}:${exact}`;
+      // A tag has no `+`, which a version may have.
+      const isTag = exact !== undefined && /^[\w.-]+$/.test(exact);
+      const image = hasTag || !isTag ? identifier : `${identifier}:${exact}`;
       const env = listed.env.flatMap(({ name }) => ['-e', name]);
       const argv = [
         'docker',
