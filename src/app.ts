@@ -222,6 +222,8 @@ export async function createProxy(config: Config, options: ProxyOptions = {}): P
     async serveStdio() {
       // One client's traffic needs no large young generation; V8 would grow it by some 20 MB and never give it back.
       setFlagsFromString('--semi-space-growth-factor=1');
+      // Helper threads cost a small young generation more than they save.
+      setFlagsFromString('--no-parallel-scavenge');
       const { serveStdio } = await import('./server/stdio.ts');
       const warm = async (): Promise<void> => (await rooms.get()).views.warm();
       const timer = setTimeout(() => void warm(), GREETING_WAIT_MS);

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { UpstreamAuthError } from '../base/errors.ts';
+import type { ProxyError } from '../base/errors.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Limits } from '../base/limits.ts';
 import { pause } from '../base/deadline.ts';
@@ -9,8 +10,7 @@ import type { Catalog } from '../catalog/catalog.ts';
 import { matchesPattern } from '../catalog/pattern.ts';
 import type { Roster, RosterEntry } from '../roster/roster.ts';
 import { withNeighbours } from '../search/neighbours.ts';
-import type { Described } from '../search/neighbours.ts';
-import type { DocumentPool, ToolIndex } from '../search/tool-index.ts';
+import type { DocumentPool } from '../search/tool-index.ts';
 import { listTools } from '../upstream/list-tools.ts';
 import type { Listing } from '../upstream/list-tools.ts';
 import { ANONYMOUS } from './caller.ts';
@@ -42,13 +42,13 @@ interface Asked {
   readonly state: ListingState;
 }
 
+/** What is known of each upstream: its listing, why there is none, or that it is still starting. */
+type Facts = readonly (Listing | ProxyError | 'starting')[];
+
 interface Composed {
-  /** The listings the view was made of, in roster order; undefined where one was missing. */
-  readonly listings: readonly (Listing | undefined)[];
-  readonly catalog: Catalog;
-  readonly index: ToolIndex;
-  /** The catalog's tools, by position. */
-  readonly described: readonly Described[];
+  readonly facts: Facts;
+  readonly entries: readonly RosterEntry[];
+  readonly view: View;
 }
 
 /**
@@ -68,7 +68,7 @@ export class Views {
     this.#composed = new LRUCache({
       max: parts.limits.maxListings,
       // Whoever holds the old view searches it in this turn of the event loop or not at all.
-      dispose: (composed) => setImmediate(() => composed.index.close()),
+      dispose: ({ view }) => setImmediate(() => view.index.close()),
     });
     parts.roster.onToolsChanged((upstream) => parts.listings.changed(upstream));
   }
@@ -203,47 +203,25 @@ export class Views {
   }
 
   async #compose(caller: Caller, asked: readonly Asked[]): Promise<View> {
-    const listings = asked.map(({ state }) => (state.kind === 'ready' ? state.listing : undefined));
     const isShared = asked.every(({ entry }) => entry.record.auth === 'own');
     const key = isShared ? OWN : this.#parts.callerKey('', caller);
-    let composed = this.#composed.get(key);
-    if (composed === undefined || !isSame(composed.listings, listings)) {
-      const pool = await this.#parts.pool();
-      composed = this.#composed.get(key);
-      if (composed === undefined || !isSame(composed.listings, listings)) {
-        composed = this.#build(asked, listings, pool);
-        if (listings.some((listing) => listing !== undefined)) this.#composed.set(key, composed);
-      }
-    }
-    const { catalog, index, described } = composed;
-    const byName = new Map(asked.map((one) => [one.entry.record.name, one]));
-    return {
-      catalog,
-      index,
-      search: (query, limit) =>
-        withNeighbours(index, described, index.search(query, { limit }).matches, limit).flatMap(
-          ({ position }) => catalog.tools[position] ?? [],
-        ),
-      unavailable: asked.flatMap((one) => unavailableOf(one)),
-      instructions: instructionsOf(asked),
-      dropped: asked.flatMap(({ entry }, n) =>
-        (listings[n]?.dropped ?? []).map((tool) => ({ upstream: entry.record.name, ...tool })),
-      ),
-      route(tool) {
-        const one = byName.get(tool.upstream);
-        if (one === undefined) throw new Error('the tool is not of this view');
-        return { entry: one.entry, scope: one.scope };
-      },
-    };
+    // Almost every request finds everything as the one before it did.
+    const known = this.#composed.get(key);
+    if (known !== undefined && isCurrent(known, asked)) return known.view;
+    const pool = await this.#parts.pool();
+    const before = this.#composed.get(key);
+    if (before !== undefined && isCurrent(before, asked)) return before.view;
+    const composed = this.#build(asked, pool);
+    if (asked.some(({ state }) => state.kind === 'ready')) this.#composed.set(key, composed);
+    return composed.view;
   }
 
-  #build(asked: readonly Asked[], listings: readonly (Listing | undefined)[], pool: DocumentPool): Composed {
+  #build(asked: readonly Asked[], pool: DocumentPool): Composed {
     const { writeTools, reservedNames } = this.#parts;
-    const parts = asked.flatMap(({ entry }, n) => {
-      const listing = listings[n];
-      if (listing === undefined) return [];
+    const parts = asked.flatMap(({ entry, state }) => {
+      if (state.kind !== 'ready') return [];
       const { name: upstream, trusted } = entry.record;
-      return [{ upstream, slug: entry.slug, trusted, tools: listing.tools }];
+      return [{ upstream, slug: entry.slug, trusted, tools: state.listing.tools }];
     });
     const catalog = buildCatalog(parts, { prefixed: asked.length > 1, writeTools, reservedNames });
     this.#reportUnmatched(catalog, parts.length === asked.length);
@@ -258,7 +236,30 @@ export class Views {
         digest: tool.digest,
       })),
     );
-    return { listings, catalog, index, described: catalog.tools.map(({ tool }) => tool) };
+    const described = catalog.tools.map(({ tool }) => tool);
+    const routes = new Map(asked.map(({ entry, scope }) => [entry.record.name, { entry, scope }]));
+    const view: View = {
+      catalog,
+      index,
+      search: (query, limit) =>
+        withNeighbours(index, described, index.search(query, { limit }).matches, limit).flatMap(
+          ({ position }) => catalog.tools[position] ?? [],
+        ),
+      unavailable: asked.flatMap((one) => unavailableOf(one)),
+      instructions: instructionsOf(asked),
+      dropped: asked.flatMap(({ entry, state }) =>
+        (state.kind === 'ready' ? state.listing.dropped : []).map((tool) => ({
+          upstream: entry.record.name,
+          ...tool,
+        })),
+      ),
+      route(tool) {
+        const route = routes.get(tool.upstream);
+        if (route === undefined) throw new Error('the tool is not of this view');
+        return route;
+      },
+    };
+    return { facts: factsOf(asked), entries: asked.map(({ entry }) => entry), view };
   }
 
   /** A pattern that protects nothing is a mistake somebody should hear of, once, when every upstream has listed. */
@@ -303,8 +304,21 @@ function instructionsOf(asked: readonly Asked[]): View['instructions'] {
   );
 }
 
-function isSame(a: readonly (Listing | undefined)[], b: readonly (Listing | undefined)[]): boolean {
-  return a.length === b.length && a.every((listing, n) => listing === b[n]);
+function factsOf(asked: readonly Asked[]): Facts {
+  return asked.map(({ state }) => {
+    if (state.kind === 'ready') return state.listing;
+    return state.kind === 'failed' ? state.error : 'starting';
+  });
+}
+
+/** Whether a view was made of just these upstreams in just this state. */
+function isCurrent({ facts, entries }: Composed, asked: readonly Asked[]): boolean {
+  const now = factsOf(asked);
+  return (
+    now.length === facts.length &&
+    now.every((fact, n) => fact === facts[n]) &&
+    asked.every(({ entry }, n) => entry === entries[n])
+  );
 }
 
 function aborted(signal: AbortSignal | undefined): Promise<void> {
