@@ -138,7 +138,8 @@ export class HttpUpstream implements Upstream {
           const reply = await http.fetch(input, init).catch((thrown: unknown) => {
             throw new HttpFailure(phaseOf(thrown), thrown);
           });
-          seen.status = reply.status;
+          // A redirect of the first question is the reason, whatever the second one was answered.
+          if (!isRedirect(seen.status)) seen.status = reply.status;
           if (reply.status === 401 || reply.status === 403) {
             seen.auth = new UpstreamAuthError(
               this.name,
@@ -193,7 +194,7 @@ export class HttpUpstream implements Upstream {
   #handshakeFailure(thrown: unknown, deadline: Deadline, status: number | undefined): ProxyError {
     const httpFailure = innermost(thrown, HttpFailure);
     if (httpFailure === undefined && !deadline.expired() && status !== undefined) {
-      if (status >= 300 && status < 400) return redirectError(this.name, status);
+      if (isRedirect(status)) return redirectError(this.name, status);
       if (status >= 400) return new HandshakeRefused(this.name, status);
     }
     return failureOf(
@@ -261,7 +262,7 @@ export class HttpUpstream implements Upstream {
       this.#forget(context.scope, session);
       throw new UpstreamAuthError(this.name, status, reply.header('www-authenticate'));
     }
-    if (status >= 300 && status < 400) throw redirectError(this.name, status);
+    if (isRedirect(status)) throw redirectError(this.name, status);
     if (status === 404 && session.sessionId !== undefined) throw new SessionLost();
     const type = reply.header('content-type')?.split(';')[0]?.trim().toLowerCase();
     if (status === 200 && type === 'text/event-stream')
@@ -436,6 +437,10 @@ export class HttpUpstream implements Upstream {
   #failureContext(deadline: Deadline, timeoutMs: number, doing: string): Parameters<typeof failureOf>[1] {
     return { upstream: this.name, deadline, timeoutMs, doing, maxMessageBytes: this.#limits.maxMessageBytes };
   }
+}
+
+function isRedirect(status: number | undefined): boolean {
+  return status !== undefined && status >= 300 && status < 400;
 }
 
 /** Some servers answer an unknown session with 400 and a sentence instead of 404. */

@@ -106,11 +106,11 @@ export const SCHEMA_BOMBS: Readonly<Record<string, SchemaBomb>> = {
       type: 'object',
       properties: { p: nested(6, (inner) => ({ type: 'array', contains: inner }), { const: 'never' }) },
     },
-    args: { p: nestedLists(6, 9) },
+    args: { p: nestedLists(6, 7) },
   },
-  'properties nested 300 deep': {
-    schema: nested(300, (inner) => ({ type: 'object', properties: { p: inner }, required: ['p'] })),
-    args: nested(300, (inner) => ({ p: inner })),
+  'properties nested 200 deep': {
+    schema: nested(200, (inner) => ({ type: 'object', properties: { p: inner }, required: ['p'] })),
+    args: nested(200, (inner) => ({ p: inner })),
   },
   '3,000 required properties, all missing': {
     schema: {
