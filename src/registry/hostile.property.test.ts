@@ -91,13 +91,13 @@ const item = fc.record(
 const PLAIN_INSTALL = /^(?:npm install [@\w./~-]+|pip install [\w.-]+|docker run -i --rm [\w./:@-]+)$/;
 const INVISIBLE = /[\p{Cc}\p{Cf}]/u;
 
-/** As `expect`, but ten thousand times as cheap. */
+/** As `expect`, but thousands of times as cheap. */
 function must(holds: boolean, what: unknown): void {
   if (!holds) throw new Error(`not plain: ${JSON.stringify(what)}`);
 }
 
 it(
-  'ten thousand hostile entries give no address, command or name that is not plain',
+  'thousands of hostile entries give no address, command or name that is not plain',
   { timeout: 60_000 },
   () => {
     fc.assert(
@@ -125,7 +125,7 @@ it(
         must(/^mcpproxy upstream_servers add [^`$;|<>\n\\']+$/.test(command), command);
         JSON.stringify(entry);
       }),
-      { numRuns: 10_000 },
+      { numRuns: 2_000 },
     );
   },
 );

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { openDeadline } from '../base/deadline.ts';
 import { ProxyError } from '../base/errors.ts';
 import { openGuardedFetch } from '../net/guarded-fetch.ts';
@@ -362,54 +363,76 @@ export function createServerFinder(options: ServerFinderOptions): ServerFinder {
   return {
     registries: registries.all.map((registry) => listingOf(registry, keyOf(registry) !== undefined)),
     choice: registries.choice,
-    async search(asked, sinks = {}) {
-      if (!options.registrySearch) {
-        throw new ProxyError(
-          'registry_disabled',
-          'Searching registries is switched off in the configuration (registrySearch).',
-        );
+    async search(asked, given = {}) {
+      const { sinks, dispose } = ownSinks(given);
+      try {
+        return await search(asked, sinks);
+      } finally {
+        dispose();
       }
-      const { query, warnings } = settled(asked);
-      const wanted = (asked.registry ?? '').trim();
-      if (wanted === '') {
-        throw new ProxyError(
-          'registry_not_found',
-          `Name a registry to search, or "all": ${registries.choice}.`,
-        );
-      }
-      if (wanted.toLowerCase() !== 'all') {
-        const registry = registries.find(wanted);
-        const reading = await kept(registry, query, sinks);
-        return answer([{ registry, reading }], query, warnings, sinks);
-      }
-      const readings: { readonly registry: Registry; readonly reading: Kept<Reading> }[] = [];
-      const failures: ProxyError[] = [];
-      const outcomes = await Promise.all(
-        registries.searchable.map(async (registry): Promise<Kept<Reading> | ProxyError> => {
-          try {
-            return await kept(registry, query, sinks);
-          } catch (thrown) {
-            if (sinks.signal?.aborted || !(thrown instanceof ProxyError)) throw thrown;
-            return thrown;
-          }
-        }),
-      );
-      // In the table's order, not in that of arrival: which of two listings of one server stays must not be chance.
-      for (const [index, registry] of registries.searchable.entries()) {
-        const outcome = outcomes[index];
-        if (outcome instanceof ProxyError) failures.push(outcome);
-        else if (outcome !== undefined) readings.push({ registry, reading: outcome });
-      }
-      if (readings.length === 0) {
-        throw new ProxyError(
-          'registry_unavailable',
-          `No registry could be searched. ${failures.map(({ message }) => message).join(' ')}`,
-        );
-      }
-      const notSearched = failures.map(({ message }) => `Not searched: ${message}`);
-      return answer(readings, query, [...warnings, ...notSearched], sinks);
     },
     close: () => fetch.close(),
+  };
+
+  async function search(asked: ServerQuery, sinks: SearchSinks): Promise<ServerAnswer> {
+    if (!options.registrySearch) {
+      throw new ProxyError(
+        'registry_disabled',
+        'Searching registries is switched off in the configuration (registrySearch).',
+      );
+    }
+    const { query, warnings } = settled(asked);
+    const wanted = (asked.registry ?? '').trim();
+    if (wanted === '') {
+      throw new ProxyError(
+        'registry_not_found',
+        `Name a registry to search, or "all": ${registries.choice}.`,
+      );
+    }
+    if (wanted.toLowerCase() !== 'all') {
+      const registry = registries.find(wanted);
+      const reading = await kept(registry, query, sinks);
+      return answer([{ registry, reading }], query, warnings, sinks);
+    }
+    const readings: { readonly registry: Registry; readonly reading: Kept<Reading> }[] = [];
+    const failures: ProxyError[] = [];
+    const outcomes = await Promise.all(
+      registries.searchable.map(async (registry): Promise<Kept<Reading> | ProxyError> => {
+        try {
+          return await kept(registry, query, sinks);
+        } catch (thrown) {
+          if (sinks.signal?.aborted || !(thrown instanceof ProxyError)) throw thrown;
+          return thrown;
+        }
+      }),
+    );
+    // In the table's order, not in that of arrival: which of two listings of one server stays must not be chance.
+    for (const [index, registry] of registries.searchable.entries()) {
+      const outcome = outcomes[index];
+      if (outcome instanceof ProxyError) failures.push(outcome);
+      else if (outcome !== undefined) readings.push({ registry, reading: outcome });
+    }
+    if (readings.length === 0) {
+      throw new ProxyError(
+        'registry_unavailable',
+        `No registry could be searched. ${failures.map(({ message }) => message).join(' ')}`,
+      );
+    }
+    const notSearched = failures.map(({ message }) => `Not searched: ${message}`);
+    return answer(readings, query, [...warnings, ...notSearched], sinks);
+  }
+}
+
+/** The caller's signal as one of our own, which many listen to: a dozen registries, fifty servers' packages. */
+function ownSinks(given: SearchSinks): { readonly sinks: SearchSinks; readonly dispose: () => void } {
+  const controller = new AbortController();
+  setMaxListeners(0, controller.signal);
+  const onAbort = (): void => controller.abort(given.signal?.reason);
+  if (given.signal?.aborted) onAbort();
+  given.signal?.addEventListener('abort', onAbort, { once: true });
+  return {
+    sinks: { ...given, signal: controller.signal },
+    dispose: () => given.signal?.removeEventListener('abort', onAbort),
   };
 }
 
