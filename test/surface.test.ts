@@ -20,7 +20,13 @@ describe('the surface', () => {
     expect(Object.keys(search).sort()).toMatchInlineSnapshot(`
       [
         "RANKING",
+        "byLanguage",
         "createDocumentPool",
+        "measureAnswer",
+        "pairedDifference",
+        "readQuestionsFile",
+        "scoresOf",
+        "withNeighbours",
       ]
     `);
   });

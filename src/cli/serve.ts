@@ -22,7 +22,7 @@ export async function serve(context: Context): Promise<number> {
   const { createProxy } = await import('../app.ts');
   const observer = createLineObserver(process.stderr, {
     level: context.output.isQuiet ? 'warn' : 'info',
-    stamp: () => new Date().toTimeString().slice(0, 8),
+    stamp: timeOfDay(),
   });
   const proxy = await createProxy(config, { observer });
   let unwatch: (() => void) | undefined;
@@ -50,6 +50,18 @@ export async function serve(context: Context): Promise<number> {
     await proxy.close();
   }
   return EXIT.done;
+}
+
+/** The time of day, made once a second: a busy server writes many lines within one. */
+function timeOfDay(): () => string {
+  let second = 0;
+  let text = '';
+  return () => {
+    const now = Math.floor(Date.now() / 1_000);
+    if (now !== second) text = new Date(now * 1_000).toTimeString().slice(0, 8);
+    second = now;
+    return text;
+  };
 }
 
 /** Takes changes of the configuration file while serving; returns what ends that. */

@@ -4,6 +4,7 @@ import { elementsOf, skipSpace } from '../base/json-text.ts';
 import type { Caller } from '../callers/caller.ts';
 import type { MetaTools } from '../meta-tools/meta-tools.ts';
 import { createMcpServer, exchange } from './mcp-server.ts';
+import { wrongMessage } from './protocol.ts';
 import { answerToolCall } from './tool-call.ts';
 import type { ToolCallReply } from './tool-call.ts';
 
@@ -26,6 +27,8 @@ export async function answerLegacyMessage(
 ): Promise<ToolCallReply | undefined> {
   if (!isJsonObject(message) || typeof message['method'] !== 'string' || message['id'] === undefined)
     return undefined;
+  const wrong = wrongMessage(message);
+  if (wrong !== undefined) return { kind: 'reply', text: wrong };
   const { metaTools, caller, signal } = parts;
   const { method, params } = message;
   if (method === 'tools/call')

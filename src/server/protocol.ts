@@ -1,3 +1,5 @@
+import { isJsonObject } from '../base/json-value.ts';
+
 /** Revisions of the newer generation that we serve; the SDK's own list is not public. */
 export const MODERN_VERSIONS: readonly string[] = ['2026-07-28'];
 
@@ -20,4 +22,30 @@ export const RPC = {
 export function rpcErrorText(id: string, code: number, message: string, data?: unknown): string {
   const error = { code, message, ...(data === undefined ? {} : { data }) };
   return `{"jsonrpc":"2.0","id":${id},"error":${JSON.stringify(error)}}`;
+}
+
+/**
+ * The error a message gets that no handler would understand, or undefined for a message that is as it should be: what
+ * is no JSON-RPC 2.0 message (MCP allows strings and numbers as ids), and a handshake without its three parts.
+ */
+export function wrongMessage(message: unknown): string | undefined {
+  const given = isJsonObject(message) ? message : {};
+  const { id, method, jsonrpc, params } = given;
+  const isId = typeof id === 'string' || typeof id === 'number';
+  const idText = isId ? JSON.stringify(id) : 'null';
+  const isRequest = typeof method === 'string' && (id === undefined || isId);
+  const isReply =
+    method === undefined && isId && (given['result'] !== undefined || given['error'] !== undefined);
+  if (jsonrpc !== '2.0' || !(isRequest || isReply)) {
+    return rpcErrorText(idText, RPC.invalidRequest, 'Invalid Request: not a JSON-RPC 2.0 message');
+  }
+  if (method !== 'initialize' || !isId) return undefined;
+  const parts = isJsonObject(params) ? params : {};
+  const isWhole =
+    typeof parts['protocolVersion'] === 'string' &&
+    isJsonObject(parts['capabilities']) &&
+    isJsonObject(parts['clientInfo']);
+  if (isWhole) return undefined;
+  const needed = 'Invalid params: initialize needs protocolVersion, capabilities and clientInfo';
+  return rpcErrorText(idText, RPC.invalidParams, needed);
 }

@@ -12,7 +12,7 @@ import { errorAnswer } from '../meta-tools/answer.ts';
 import type { MetaTools } from '../meta-tools/meta-tools.ts';
 import { answerBatch } from './legacy-message.ts';
 import { createMcpServer } from './mcp-server.ts';
-import { MODERN_VERSIONS, RPC, rpcErrorText } from './protocol.ts';
+import { MODERN_VERSIONS, RPC, rpcErrorText, wrongMessage } from './protocol.ts';
 import { answerToolCall } from './tool-call.ts';
 
 export interface StdioParts {
@@ -164,6 +164,8 @@ class StdioWire implements Transport {
         return;
       if (message['method'] === 'notifications/cancelled' && this.#cancel(message['params'])) return;
     }
+    const wrong = wrongMessage(message);
+    if (wrong !== undefined) return this.#write(wrong);
     if (isJsonObject(message) && message['method'] !== undefined && message['id'] !== undefined) {
       this.#asked.add(JSON.stringify(message['id']));
     }

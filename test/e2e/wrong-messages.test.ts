@@ -12,6 +12,23 @@ const ERRORS: Readonly<Record<string, readonly [line: string, code: number, mess
   'a line of words': ['list the tools please', -32_700, NOT_JSON],
   'JSON that breaks off': ['{"jsonrpc":"2.0","id":1,"method":"ping"', -32_700, NOT_JSON],
   'a line of YAML': ['method: ping', -32_700, NOT_JSON],
+  'a number': ['42', -32_600, 'Invalid Request: not a JSON-RPC 2.0 message'],
+  'an empty object': ['{}', -32_600, 'Invalid Request: not a JSON-RPC 2.0 message'],
+  'no version of JSON-RPC': [
+    '{"id":7,"method":"ping"}',
+    -32_600,
+    'Invalid Request: not a JSON-RPC 2.0 message',
+  ],
+  'an id that is none': [
+    '{"jsonrpc":"2.0","id":{},"method":"ping"}',
+    -32_600,
+    'Invalid Request: not a JSON-RPC 2.0 message',
+  ],
+  'a handshake of nothing': [
+    '{"jsonrpc":"2.0","id":8,"method":"initialize","params":{}}',
+    -32_602,
+    'Invalid params: initialize needs protocolVersion, capabilities and clientInfo',
+  ],
   'an empty batch': ['[]', -32_600, 'Bad Request: empty JSON-RPC batch'],
   'a misspelt method': ['{"jsonrpc":"2.0","id":2,"method":"tools/lisst"}', -32_601, 'Method not found'],
   'a method we do not have': [
