@@ -52,6 +52,7 @@ describe('the surface', () => {
         "listing_cursor_repeated",
         "listing_too_long",
         "registry_not_found",
+        "server_not_found",
         "registry_has_no_servers",
         "registry_disabled",
         "registry_key_missing",

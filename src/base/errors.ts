@@ -69,6 +69,10 @@ export const ERROR_CODES = {
     meaning: 'No registry has this id or name; the message names the nearest.',
     retryable: false,
   },
+  server_not_found: {
+    meaning: 'The registry lists no server with this id.',
+    retryable: false,
+  },
   registry_has_no_servers: {
     meaning: 'The registry is known but has no listing a program can read; its page is named.',
     retryable: false,

@@ -56,6 +56,7 @@ export function reachOf(
       if (reply.status !== 200) {
         throw new ProxyError('registry_unavailable', `Registry '${registry.id}' answered ${reply.status}.`, {
           retryable: false,
+          cause: new FetchRefusal('status', `answered ${reply.status}`, { status: reply.status }),
         });
       }
       try {
@@ -114,6 +115,11 @@ function keyRefused(registry: Registry, status: number): ProxyError {
     'registry_key_missing',
     `Registry '${registry.id}' answered ${status}: it wants a key; ${hint}`,
   );
+}
+
+/** Whether the registry answered that there is no such thing. */
+export function isNotThere(thrown: unknown): boolean {
+  return thrown instanceof ProxyError && thrown.cause instanceof FetchRefusal && thrown.cause.status === 404;
 }
 
 /** What went wrong while reading, as an error that names the registry; undefined for a bug. */

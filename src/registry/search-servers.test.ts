@@ -263,6 +263,39 @@ describe('a search', () => {
   });
 });
 
+describe('finding one server by its id', () => {
+  it('asks a registry for it by name, where it can, and reads its listing where it cannot', async () => {
+    const registry = await startFixtureRegistry({
+      '/v0.1/servers/com.acme%2Ftide/versions/latest': {
+        json: { server: { name: 'com.acme/tide', remotes: [{ type: 'sse', url: 'https://tide.test/sse' }] } },
+      },
+      '/servers': { json: [server('moon', { url: 'https://moon.test/mcp' })] },
+    });
+    const finder = finderOf([
+      at(registry),
+      at(registry, {
+        id: 'generic',
+        name: 'Generic',
+        protocol: 'modelcontextprotocol/registry',
+        serversUrl: `${registry.origin}/v0.1/servers`,
+      }),
+    ]);
+    expect(await finder.find('generic', 'com.acme/tide')).toMatchObject({
+      url: 'https://tide.test/sse',
+      transport: 'sse',
+    });
+    expect(registry.requests).toEqual(['/v0.1/servers/com.acme%2Ftide/versions/latest']);
+    expect(await finder.find('acme', 'moon')).toMatchObject({ url: 'https://moon.test/mcp' });
+    for (const [name, id] of [
+      ['generic', 'com.acme/none'],
+      ['acme', 'none'],
+    ] as const) {
+      await expect(finder.find(name, id)).rejects.toMatchObject({ code: 'server_not_found' });
+    }
+    await expect(finder.find('glama', 'x')).rejects.toMatchObject({ code: 'registry_has_no_servers' });
+  });
+});
+
 describe('time and trouble', () => {
   it('keeps an answer a minute, an old one a day in place of an error, and asks once for many', async () => {
     let now = 1_750_000_000_000;

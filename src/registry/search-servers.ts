@@ -15,12 +15,13 @@ import type { PackageAddresses } from './packages/addresses.ts';
 import { detectPackages } from './packages/detect.ts';
 import { createPackageLookup } from './packages/lookup.ts';
 import { sourceOf } from './protocol.ts';
-import { reachOf, readingError } from './reading.ts';
+import { isNotThere, reachOf, readingError } from './reading.ts';
 import type { ReadingLimits } from './reading.ts';
 import { Registries } from './registries.ts';
 import type { ConfiguredRegistry, Registry } from './registries.ts';
 import type { KnownRegistry } from './known.ts';
 import type { ServerEntry } from './server-entry.ts';
+import { MAX_ID, cleaned } from './text.ts';
 
 export const DEFAULT_LIMIT = 10;
 export const MAX_LIMIT = 50;
@@ -88,6 +89,8 @@ export interface ServerFinder {
   readonly choice: string;
   /** Throws `ProxyError` with one of the `registry_…` codes. */
   search(query: ServerQuery, sinks?: SearchSinks): Promise<ServerAnswer>;
+  /** The server of one id, read anew from its registry (`all` is none); `server_not_found` when it lists none. */
+  find(registry: string, id: string, sinks?: SearchSinks): Promise<ServerEntry>;
   close(): Promise<void>;
 }
 
@@ -112,6 +115,9 @@ export interface ServerFinderOptions {
 
 /** Most pages of one listing that are read: with a hundred a page, two thousand servers. */
 const MAX_PAGES = 20;
+/** Most registries read at once, whoever asks: `all` of two callers. A gateway is no means to flood others by. */
+const MAX_READING = 32;
+const NO_DETAILS = 'its details could not be read';
 /** Details of this many servers are asked for at once. */
 const DETAILS_AT_ONCE = 5;
 
@@ -148,9 +154,18 @@ export function createServerFinder(options: ServerFinderOptions): ServerFinder {
       (error.code === 'registry_unavailable' || error.code === 'registry_invalid'),
   );
   const details = new ListingCache<Reading>(now, () => false);
+  let reading = 0;
 
   const keyOf = (registry: Registry): string | undefined =>
     registry.apiKeyEnv === undefined ? undefined : env[registry.apiKeyEnv] || undefined;
+
+  function mustBeOn(): void {
+    if (options.registrySearch) return;
+    throw new ProxyError(
+      'registry_disabled',
+      'Searching registries is switched off in the configuration (registrySearch).',
+    );
+  }
 
   /** Throws when this registry cannot be asked at all. */
   function mustBeSearchable(registry: Registry): void {
@@ -176,7 +191,34 @@ export function createServerFinder(options: ServerFinderOptions): ServerFinder {
     }
   }
 
+  const tooLong = (registry: Registry, limit: 'registryAttemptMs' | 'registrySearchMs'): ProxyError =>
+    new ProxyError(
+      'registry_unavailable',
+      `Registry '${registry.id}' took longer than ${limits[limit] / 1_000} s (${limit}).`,
+    );
+
   async function read(
+    registry: Registry,
+    query: Settled,
+    signal: AbortSignal,
+    progress: (pages: number) => void,
+    onRequest: SearchSinks['onRequest'],
+  ): Promise<Reading> {
+    if (reading >= MAX_READING) {
+      throw new ProxyError(
+        'registry_unavailable',
+        `Registry '${registry.id}' was not asked: ${MAX_READING} searches are running already; try again in a moment.`,
+      );
+    }
+    reading++;
+    try {
+      return await readNow(registry, query, signal, progress, onRequest);
+    } finally {
+      reading--;
+    }
+  }
+
+  async function readNow(
     registry: Registry,
     query: Settled,
     signal: AbortSignal,
@@ -226,10 +268,7 @@ export function createServerFinder(options: ServerFinderOptions): ServerFinder {
     } catch (thrown) {
       if (signal.aborted) throw signal.reason;
       const error = deadline.expired()
-        ? new ProxyError(
-            'registry_unavailable',
-            `Registry '${registry.id}' took longer than ${limits.registrySearchMs / 1_000} s (registrySearchMs).`,
-          )
+        ? tooLong(registry, 'registrySearchMs')
         : readingError(registry, thrown);
       // Pages that were read are worth more than the error of the one that was not.
       if (error === undefined || pages === 0) throw error ?? thrown;
@@ -267,44 +306,48 @@ export function createServerFinder(options: ServerFinderOptions): ServerFinder {
     );
   }
 
+  /** One server by id, from its registry's own details; undefined when it knows none of that id. */
+  async function detailsOf(registry: Registry, id: string, sinks: SearchSinks): Promise<Found | undefined> {
+    const { value } = await details.get(
+      JSON.stringify([registry.id, id]),
+      async (signal): Promise<Reading> => {
+        const deadline = openDeadline(signal, limits.registryAttemptMs);
+        try {
+          const reach = reachOf(registry, { fetch, limits, key: keyOf(registry) }, deadline.signal);
+          const listed = await sourceOf(registry.protocol).details?.(id, reach);
+          const found = listed === undefined ? [] : [{ registry, listed, entry: entryOf(listed, registry) }];
+          return { found, size: 1, isWorthKeeping: true, isWhole: true, warnings: [] };
+        } catch (thrown) {
+          if (signal.aborted) throw signal.reason;
+          if (isNotThere(thrown)) {
+            return { found: [], size: 1, isWorthKeeping: false, isWhole: true, warnings: [] };
+          }
+          throw deadline.expired()
+            ? tooLong(registry, 'registryAttemptMs')
+            : (readingError(registry, thrown) ?? thrown);
+        } finally {
+          deadline.dispose();
+        }
+      },
+      sinks.signal,
+    );
+    return value.found[0];
+  }
+
   /** Fills in what a listing leaves out: the endpoint of a server that has nothing to be reached or run by. */
   async function withDetails(found: Found, sinks: SearchSinks): Promise<Found> {
-    const { registry, entry } = found;
-    const source = sourceOf(registry.protocol);
-    const { listed } = found;
+    const { registry, entry, listed } = found;
     const isBare = listed.remotes.length === 0 && listed.packages.length === 0;
-    if (source.needsDetails !== true || !isBare) return found;
+    if (sourceOf(registry.protocol).needsDetails !== true || !isBare) return found;
+    const without = { ...found, entry: { ...entry, notes: [...(entry.notes ?? []), NO_DETAILS] } };
     try {
-      const { value } = await details.get(
-        JSON.stringify([registry.id, entry.id]),
-        async (signal) => {
-          const deadline = openDeadline(signal, limits.registryAttemptMs);
-          try {
-            const reach = reachOf(registry, { fetch, limits, key: keyOf(registry) }, deadline.signal);
-            const more = await source.details?.(entry.id, reach);
-            const whole =
-              more === undefined
-                ? listed
-                : { ...more, ...present(listed), remotes: more.remotes, packages: more.packages };
-            return {
-              found: [{ registry, listed: whole, entry: entryOf(whole, registry) }],
-              size: 1,
-              isWorthKeeping: true,
-              isWhole: true,
-              warnings: [],
-            };
-          } finally {
-            deadline.dispose();
-          }
-        },
-        sinks.signal,
-      );
-      return value.found[0] ?? found;
+      const more = (await detailsOf(registry, entry.id, sinks))?.listed;
+      if (more === undefined) return without;
+      const whole = { ...more, ...present(listed), remotes: more.remotes, packages: more.packages };
+      return { registry, listed: whole, entry: entryOf(whole, registry) };
     } catch (thrown) {
-      if (sinks.signal?.aborted) throw thrown;
-      if (!(thrown instanceof ProxyError || thrown instanceof Error)) throw thrown;
-      const notes = [...(entry.notes ?? []), 'its details could not be read'];
-      return { ...found, entry: { ...entry, notes } };
+      if (sinks.signal?.aborted || !(thrown instanceof ProxyError)) throw thrown;
+      return without;
     }
   }
 
@@ -317,7 +360,7 @@ export function createServerFinder(options: ServerFinderOptions): ServerFinder {
     const notes = [
       ...new Set([
         ...(entry.notes ?? []),
-        ...(found.entry.notes ?? []).filter((note) => /^(?:also|its details)/.test(note)),
+        ...(found.entry.notes ?? []).filter((note) => note.startsWith('also') || note === NO_DETAILS),
       ]),
     ];
     return { ...found, entry: notes.length === 0 ? entry : { ...entry, notes } };
@@ -371,16 +414,40 @@ export function createServerFinder(options: ServerFinderOptions): ServerFinder {
         dispose();
       }
     },
+    async find(registryName, id, given = {}) {
+      const { sinks, dispose } = ownSinks(given);
+      try {
+        return await find(registryName, id, sinks);
+      } finally {
+        dispose();
+      }
+    },
     close: () => fetch.close(),
   };
 
-  async function search(asked: ServerQuery, sinks: SearchSinks): Promise<ServerAnswer> {
-    if (!options.registrySearch) {
-      throw new ProxyError(
-        'registry_disabled',
-        'Searching registries is switched off in the configuration (registrySearch).',
-      );
+  async function find(registryName: string, id: string, sinks: SearchSinks): Promise<ServerEntry> {
+    mustBeOn();
+    const registry = registries.find(registryName);
+    mustBeSearchable(registry);
+    const source = sourceOf(registry.protocol);
+    if (source.details !== undefined) {
+      const found = await detailsOf(registry, id, sinks);
+      if (found !== undefined) return (await withPackages(found, sinks)).entry;
+    } else {
+      // The whole listing, or its first two thousand: without a word, nothing ends it early.
+      const query = { words: [], tag: undefined, limit: Infinity };
+      const { value } = await kept(registry, query, sinks);
+      const found = value.found.find(({ entry }) => entry.id === id);
+      if (found !== undefined) return (await withPackages(found, sinks)).entry;
     }
+    throw new ProxyError(
+      'server_not_found',
+      `Registry '${registry.id}' lists no server with the id '${cleaned(id, MAX_ID)}'.`,
+    );
+  }
+
+  async function search(asked: ServerQuery, sinks: SearchSinks): Promise<ServerAnswer> {
+    mustBeOn();
     const { query, warnings } = settled(asked);
     const wanted = (asked.registry ?? '').trim();
     if (wanted === '') {
