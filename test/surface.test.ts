@@ -5,6 +5,7 @@ import { EXIT } from '../src/cli/exit-code.ts';
 import { SETTING_NAMES, flagOf, placesOf, variableOf } from '../src/config/settings.ts';
 import * as surface from '../src/index.ts';
 import { META_TOOL_NAMES, metaToolDefinitions } from '../src/meta-tools/definitions.ts';
+import * as registry from '../src/registry/index.ts';
 import * as search from '../src/search/index.ts';
 
 /** What outsiders depend on, as literals. When one turns red: decide, then change both and the changelog. */
@@ -29,6 +30,7 @@ describe('the surface', () => {
         "withNeighbours",
       ]
     `);
+    expect(Object.keys(registry)).toEqual(['createServerFinder']);
   });
 
   it('has these error codes', () => {

@@ -336,6 +336,39 @@ describe('search_servers', () => {
     expect(fixture.requests).toHaveLength(1);
   });
 
+  it('reports the pages it reads as progress to a client that asked for it', async () => {
+    const fixture = await startFixtureRegistry({
+      '/servers': (_request, response, url) => {
+        const page = Number(url.searchParams.get('cursor') ?? 0);
+        const servers = [{ server: { name: `com.acme/s${page}` } }];
+        const metadata = page < 2 ? { nextCursor: String(page + 1) } : {};
+        setTimeout(() => response.end(JSON.stringify({ servers, metadata })), 20);
+      },
+    });
+    const [first] = registriesAt(fixture);
+    const running = await startProxy({
+      discovery: true,
+      registries: first === undefined ? [] : [{ ...first, protocol: 'modelcontextprotocol/registry' }],
+    });
+    const reply = await fetch(running.url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+      body: JSON.stringify({
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'tools/call',
+        params: { name: 'search_servers', arguments: { registry: 'acme' }, _meta: { progressToken: 'p' } },
+      }),
+    });
+    const text = await reply.text();
+    const notices = [
+      ...text.matchAll(/"progress":(\d),"message":"([^"]+)"|"message":"([^"]+)","progress":(\d)/g),
+    ];
+    expect(notices.length, text).toBe(3);
+    expect(text).toContain('Acme: 2 pages read');
+    expect(text).toContain('com.acme/s2');
+  });
+
   it('is offered only where discovery is on, also to callers of a gateway, whose credential it never sends', async () => {
     const fixture = await startFixtureRegistry({ '/servers': { json: [{ id: 'tide' }] } });
     const stub = await startStub({ tools: [stubTool('echo')] });
