@@ -145,6 +145,8 @@ export class Views {
 
   async #settle(caller: Caller, signal: AbortSignal | undefined): Promise<readonly Asked[]> {
     const { clock, limits } = this.#parts;
+    // One listener, however often it waits.
+    let gone: Promise<void> | undefined;
     for (;;) {
       const asked = this.#askAll(caller);
       const starting = startingOf(asked);
@@ -154,7 +156,8 @@ export class Views {
         ({ entry, state }) => entry.record.auth === 'forward' && state.kind === 'starting',
       );
       if (isForward && !isAnyReady) {
-        await Promise.race([Promise.any(starting.map((state) => state.settled)), aborted(signal)]);
+        gone ??= aborted(signal);
+        await Promise.race([Promise.any(starting.map((state) => state.settled)), gone]);
         continue;
       }
       const waitMs = isAnyReady ? limits.startWaitMs : limits.emptyWaitMs;

@@ -366,16 +366,22 @@ class ChildConnection {
     } catch (thrown) {
       // The SDK only sees its channel close; why it closed is ours to know.
       await Promise.race([this.ended, new Promise((resolve) => setTimeout(resolve, 50))]);
-      throw (
-        this.ending ??
-        failureOf(thrown, {
+      const { ending } = this;
+      // Whatever was waiting for the handshake has not been sent.
+      if (ending !== undefined) {
+        throw new ProxyError(ending.code, ending.message, {
           upstream: this.#name,
-          deadline,
-          timeoutMs,
-          doing: 'connecting',
-          maxMessageBytes: this.#limits.maxMessageBytes,
-        })
-      );
+          outcome: 'not_sent',
+          cause: ending,
+        });
+      }
+      throw failureOf(thrown, {
+        upstream: this.#name,
+        deadline,
+        timeoutMs,
+        doing: 'connecting',
+        maxMessageBytes: this.#limits.maxMessageBytes,
+      });
     } finally {
       deadline.dispose();
     }

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { rawHttp } from '../support/clients.ts';
 import { startHttpProgram } from '../support/proxy.ts';
+import { startSseStub } from '../support/sse-upstream.ts';
 import { startStub, stubTool, textResult, type StubScript, type StubTool } from '../support/stub-upstream.ts';
 import { sleep, until } from '../support/wait.ts';
 
@@ -26,8 +27,17 @@ describe('the gateway', () => {
     async () => {
       const newer = await startStub({ tools: [bell('ring_bell'), fail], ttlMs: 1_000, admit });
       const older = await startStub({ era: 'legacy', session: true, tools: [bell('ring_old_bell')], admit });
+      const oldest = await startSseStub({
+        tools: [bell('ring_oldest_bell')],
+        admit: (authorization) => admit(authorization) === true,
+      });
       const running = await startHttpProgram(['--upstream', newer.url], {
-        config: { mcpServers: { older: { url: older.url, auth: 'forward' } } },
+        config: {
+          mcpServers: {
+            older: { url: older.url, auth: 'forward' },
+            oldest: { url: oldest.url, auth: 'forward' },
+          },
+        },
         env: { NODE_OPTIONS: '--heapsnapshot-signal=SIGUSR2' },
       });
       for (let n = 1; n <= 3; n++) {
@@ -40,11 +50,19 @@ describe('the gateway', () => {
           });
           await client.call('search_tools', '{"query":"bell"}');
           await client.call('call_read_tool', '{"name":"ring_bell"}');
-          await client.call('call_read_tools', '{"calls":[{"name":"ring_old_bell"},{"name":"fail"}]}');
+          await client.call(
+            'call_read_tools',
+            '{"calls":[{"name":"ring_old_bell"},{"name":"ring_oldest_bell"},{"name":"fail"}]}',
+          );
           await client.call('call_write_tool', '{"name":"nothing"}');
         }
       }
-      expect([newer.callsOf('ring_bell').length, older.callsOf('ring_old_bell').length]).toEqual([4, 4]);
+      const calls = [
+        newer.callsOf('ring_bell'),
+        older.callsOf('ring_old_bell'),
+        oldest.callsOf('ring_oldest_bell'),
+      ];
+      expect(calls.map(({ length }) => length)).toEqual([4, 4, 4]);
 
       // A listing that fails behind, while the old one still serves.
       newer.script.intercept = ({ method }) =>
@@ -61,7 +79,10 @@ describe('the gateway', () => {
       // Others come after them, so that nothing of theirs is merely the latest.
       const anonymous = rawHttp(running.url, { era: 'modern' });
       for (let n = 0; n < 5; n++) {
-        await anonymous.call('call_read_tools', '{"calls":[{"name":"ring_bell"},{"name":"ring_old_bell"}]}');
+        await anonymous.call(
+          'call_read_tools',
+          '{"calls":[{"name":"ring_bell"},{"name":"ring_old_bell"},{"name":"ring_oldest_bell"}]}',
+        );
       }
 
       const snapshot = await takeSnapshot(running.child.pid ?? 0, running.home);
