@@ -2,8 +2,9 @@ import { ProxyError } from '../base/errors.ts';
 import { FetchRefusal } from '../net/guarded-fetch.ts';
 import type { GuardedFetch } from '../net/guarded-fetch.ts';
 import { UnrecognisedShape } from './loose.ts';
+import { sourceOf } from './protocol.ts';
 import type { Registry } from './registries.ts';
-import type { SourceReach } from './source.ts';
+import type { RegistrySource, SourceReach } from './source.ts';
 
 export interface ReadingLimits {
   /** Longest one request to a registry may take. */
@@ -43,7 +44,7 @@ export function reachOf(
         .get({
           url,
           rules: { allowInsecure: registry.allowInsecure, allowPrivate: registry.allowPrivate },
-          ...(parts.key === undefined ? {} : { headers: { authorization: `Bearer ${parts.key}` } }),
+          headers: keyHeaders(registry, parts.key),
           attemptMs: limits.registryAttemptMs,
           tries: TRIES,
           maxBytes: limits.maxRegistryBytes,
@@ -74,6 +75,12 @@ export function reachOf(
       }
     },
   };
+}
+
+function keyHeaders(registry: Registry, key: string | undefined): Readonly<Record<string, string>> {
+  if (key === undefined) return {};
+  const { keyHeader }: RegistrySource = sourceOf(registry.protocol);
+  return keyHeader === undefined ? { authorization: `Bearer ${key}` } : { [keyHeader]: key };
 }
 
 function refusedBy(registry: Registry, refusal: FetchRefusal): ProxyError {

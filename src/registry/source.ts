@@ -35,6 +35,8 @@ export interface RegistrySource {
   readonly needsDetails?: boolean;
   /** What of a server its registry's own search looks at. Absent: it has none, and we read its whole listing. */
   readonly searches?: 'names' | 'everything';
+  /** The header its registry wants a key in. Absent: `Authorization`, as a bearer. */
+  readonly keyHeader?: string;
   /** Whether its servers have tags beside the labels we derive. */
   readonly hasTags: boolean;
   /** Whether what it lists can be added: it gives endpoints or packages. */

@@ -150,7 +150,8 @@ describe('the command lines of the brief, as printed', () => {
     });
     const { stdout } = await run('mcpproxy search-servers --registry pulse --tag finance --limit 5 --json');
     expect(JSON.parse(stdout)).toHaveLength(5);
-    expect(fixture.headers[0]?.authorization).toBe('Bearer k');
+    expect(fixture.headers[0]).toMatchObject({ 'x-api-key': 'k' });
+    expect(fixture.headers[0]?.authorization).toBeUndefined();
   });
 
   it('mcpproxy search-servers --registry smithery --search "database" --limit 20', async () => {
@@ -168,6 +169,7 @@ describe('the command lines of the brief, as printed', () => {
       { id: '@acme/db', url: 'https://server.smithery.test/db/mcp' },
     ]);
     expect(fixture.requests[0]).toContain('q=database');
+    expect(fixture.headers[0]?.authorization).toBe('Bearer k');
   });
 
   it('mcpproxy search-servers --list-registries', async () => {

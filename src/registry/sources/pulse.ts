@@ -12,6 +12,7 @@ import { generic } from './generic.ts';
  */
 export const pulse: RegistrySource = {
   searches: 'names',
+  keyHeader: 'x-api-key',
   hasTags: true,
   isAddable: true,
   async *pages(query, reach) {
