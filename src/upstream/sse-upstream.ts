@@ -1,6 +1,6 @@
 import { createParser } from 'eventsource-parser';
 import type { Client } from '@modelcontextprotocol/client';
-import { openDeadline } from '../base/deadline.ts';
+import { openDeadline, pause } from '../base/deadline.ts';
 import type { Deadline } from '../base/deadline.ts';
 import { messageOf, ProxyError, UpstreamAuthError } from '../base/errors.ts';
 import type { Limits } from '../base/limits.ts';
@@ -19,6 +19,9 @@ import type { HttpParts, HttpTarget } from './http-target.ts';
 import { PeerChannel } from './peer-channel.ts';
 import { shakeHands } from './peer-session.ts';
 import type { Peer, RawParams, RawResult, RequestContext, Upstream, UpstreamEvents } from './upstream.ts';
+
+/** How long an open stream may take to name its endpoint. */
+const ENDPOINT_WAIT_MS = 5_000;
 
 /**
  * An upstream over HTTP+SSE, the transport of MCP 2024-11-05: one event stream carries everything it says, and names
@@ -223,7 +226,7 @@ class SseConnection {
       Promise.reject(this.#channel.ending ?? closedError(this.#parts.name)),
     );
     ended.catch(() => undefined);
-    await Promise.race([this.#endpoint, ended]);
+    await Promise.race([this.#endpoint, ended, this.#withoutEndpoint()]);
     const { client, peer } = await Promise.race([
       shakeHands(this.#channel.transport, 'legacy', {
         signal: deadline.signal,
@@ -234,6 +237,16 @@ class SseConnection {
     ]);
     this.#client = client;
     this.#peer = peer;
+  }
+
+  /** The endpoint is the first thing a server says; one that opens another kind of stream never does. */
+  async #withoutEndpoint(): Promise<never> {
+    await pause(ENDPOINT_WAIT_MS, this.#parts.life.signal);
+    throw new ProxyError(
+      'upstream_invalid',
+      `Upstream '${this.#parts.name}' opened an event stream but named no message endpoint within ${ENDPOINT_WAIT_MS} ms.`,
+      { upstream: this.#parts.name, outcome: 'not_sent' },
+    );
   }
 
   async request(method: string, params: RawParams, context: RequestContext): Promise<RawResult> {

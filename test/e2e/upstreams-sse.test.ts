@@ -92,6 +92,18 @@ describe('an upstream over HTTP+SSE', () => {
     expect(JSON.stringify(found.structuredContent)).toContain('HTTP 404');
   });
 
+  it('is not what a stream without an endpoint is taken for, nor waited for long', async () => {
+    const stub = await startStub({
+      era: 'legacy',
+      intercept: ({ httpMethod }) => (httpMethod === 'POST' ? { kind: 'http', status: 400 } : undefined),
+    });
+    const running = await startProxy({ upstreams: [httpRecord('keyless', stub)] });
+    await within('the first listing ends', running.settled(), 9_000);
+    const found = await running.call('search_tools', { query: 'x' });
+    expect(JSON.stringify(found.structuredContent)).toContain('HTTP 400');
+    await until('its stream is closed again', () => stub.openStreams() === 0);
+  });
+
   it('brings new tools with its change notices', async () => {
     const stub = await startSseStub({ tools });
     const running = await startProxy({ upstreams: [sseRecord(stub)] });
