@@ -138,6 +138,8 @@ export async function configurationPage(attempt: Try): Promise<string> {
       ]),
     ),
     `Protocols: ${knownFacts().protocols.map(code).join(', ')}. Of a registry that ships only ${code('enabled')}, ${code('allowInsecure')} and ${code('apiKeyEnv')} can be set.`,
+    '### Registries',
+    '`registries` is a list of registries of your own, in which `search-servers` finds servers; [discovery.md](discovery.md#your-own-registries) has its keys.',
     '### Mistakes',
     'All mistakes are said at once, each with where it came from, and the program ends with exit code 78. With this file:',
     block('json', MISTAKEN),

@@ -467,6 +467,35 @@ describe('what strangers list', () => {
     expect(registry.requests).toHaveLength(1);
   });
 
+  it('is bounded, however much of it there is', async () => {
+    const many = (n: number, one: (n: number) => object): object[] =>
+      Array.from({ length: n }, (_, at) => one(at));
+    const registry = await startFixtureRegistry({
+      '/servers': {
+        json: [
+          {
+            name: 'huge',
+            packages: many(5_000, (n) => ({
+              registryType: 'npm',
+              identifier: `p${n}`,
+              version: '1.0.0',
+              environmentVariables: many(n === 0 ? 5_000 : 0, (m) => ({
+                name: `V${m}`,
+                description: 'd'.repeat(1_000),
+              })),
+              packageArguments: many(n === 1 ? 5_000 : 1, () => ({ type: 'positional', value: 'a' })),
+            })),
+            remotes: many(5_000, (n) => ({ type: 'sse', url: `https://r${n}.test/sse` })),
+          },
+        ],
+      },
+    });
+    const { servers } = await finderOf([at(registry)]).search({ registry: 'acme' });
+    expect(JSON.stringify(servers).length).toBeLessThan(100_000);
+    expect(servers[0]?.alternatives).toHaveLength(39);
+    expect(servers[0]?.notes?.join(' ')).toContain('p1 has arguments no command line should have');
+  });
+
   it('makes no command of names and versions no package can have', async () => {
     const { launchOf } = await import('./launch.ts');
     const launch = (type: string, identifier: string, version?: string): readonly string[] | null =>

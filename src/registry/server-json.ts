@@ -39,8 +39,12 @@ export function readServerJson(item: unknown): ListedServer | undefined | 'skip'
   if (name === undefined) return undefined;
   const repository = objectIn(server['repository']);
   const notes: string[] = [];
-  const packages = objectsIn(server['packages']).flatMap((each) => readPackage(each, notes));
-  const remotes = objectsIn(server['remotes']).flatMap((each) => readRemote(each));
+  const packages = objectsIn(server['packages'])
+    .slice(0, MAX_WAYS)
+    .flatMap((each) => readPackage(each, notes));
+  const remotes = objectsIn(server['remotes'])
+    .slice(0, MAX_WAYS)
+    .flatMap((each) => readRemote(each));
   const known = {
     // Later calls of the API are made with the name; of the old shape, with the uuid.
     id: (Object.keys(old).length > 0 ? idIn(server, 'id') : undefined) ?? name,
@@ -80,7 +84,7 @@ export function readPackage(item: Loose, notes: string[]): ListedPackage[] {
   const packageArgs = readArguments(valueOf(item, 'packageArguments'));
   if (runtimeArgs === undefined || packageArgs === undefined) {
     notes.push(
-      `the package ${cleaned(identifier, 60)} has arguments with control characters and is left out`,
+      `the package ${cleaned(identifier, 60)} has arguments no command line should have, and is left out`,
     );
     return [];
   }
@@ -105,9 +109,11 @@ function readRemote(item: Loose): ListedRemote[] {
   const url = rawText(item, 'url');
   if (url === undefined || url.length > 2_000) return [];
   const transport = transportName(rawText(item, 'type', 'transportType', 'transport')) ?? 'streamable-http';
-  const variables = Object.entries(objectIn(item['variables'])).flatMap(([name, input]) =>
-    isObject(input) && isPlaceholder(name) ? [readInput(name, input, true)] : [],
-  );
+  const variables = Object.entries(objectIn(item['variables']))
+    .slice(0, MAX_INPUTS)
+    .flatMap(([name, input]) =>
+      isObject(input) && isPlaceholder(name) ? [readInput(name, input, true)] : [],
+    );
   const headers = readInputs(item['headers'], isHeaderName);
   return [{ transport, url, variables, headers }];
 }
@@ -134,12 +140,20 @@ const isEnvName = (name: string): boolean => /^[A-Za-z_][A-Za-z0-9_.-]{0,127}$/.
 const isHeaderName = (name: string): boolean => /^[!#$%&'*+.^_`|~\w-]{1,128}$/.test(name);
 const isPlaceholder = (name: string): boolean => /^[\w.-]{1,64}$/.test(name);
 
+/** Most packages, and most remotes, of one server; most inputs and arguments of one of them. */
+const MAX_WAYS = 20;
+const MAX_INPUTS = 50;
+const MAX_ARGUMENTS = 100;
+const MAX_ARGUMENT_LENGTH = 500;
+
 /** Environment variables or headers. One whose value is fixed is listed with it as its default: nothing is asked. */
 function readInputs(value: unknown, isName: (name: string) => boolean): RequiredInput[] {
-  return objectsIn(value).flatMap((item) => {
-    const name = rawText(item, 'name');
-    return name !== undefined && isName(name) ? [readInput(name, item, false)] : [];
-  });
+  return objectsIn(value)
+    .slice(0, MAX_INPUTS)
+    .flatMap((item) => {
+      const name = rawText(item, 'name');
+      return name !== undefined && isName(name) ? [readInput(name, item, false)] : [];
+    });
 }
 
 function readInput(name: string, item: Loose, isVariable: boolean): RequiredInput {
@@ -206,7 +220,8 @@ function readArguments(value: unknown): ReadArguments | undefined {
     const shown = text ?? `{${place}}`;
     argv.push(flag === undefined ? shown : `${flag}=${shown}`);
   }
-  return argv.every((arg) => arg.length <= 2_000 && !/[\p{Cc}\p{Cf}]/u.test(arg))
+  return argv.length <= MAX_ARGUMENTS &&
+    argv.every((arg) => arg.length <= MAX_ARGUMENT_LENGTH && !/[\p{Cc}\p{Cf}]/u.test(arg))
     ? { argv, inputs }
     : undefined;
 }
