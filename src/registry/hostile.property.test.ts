@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { it } from 'vitest';
-import { addCommand } from './add-command.ts';
+import { configEntry } from './config-entry.ts';
 import { entryOf } from './entry.ts';
 import { Registries } from './registries.ts';
 import { readServerJson } from './server-json.ts';
@@ -121,8 +121,9 @@ it(
         for (const argument of entry.launch ?? []) must(!INVISIBLE.test(argument), argument);
         for (const text of [entry.name, entry.title ?? '', entry.description ?? '', ...(entry.notes ?? [])])
           must(!INVISIBLE.test(text) && text.length <= 500, text);
-        const command = addCommand(entry) ?? 'mcpproxy upstream_servers add x';
-        must(/^mcpproxy upstream_servers add [^`$;|<>\n\\']+$/.test(command), command);
+        const member = configEntry(entry);
+        // It parses as the one member it is meant to be, whatever the texts hold.
+        if (member !== undefined) must(Object.keys(JSON.parse(`{${member}}`) as object).length === 1, member);
         JSON.stringify(entry);
       }),
       { numRuns: 2_000 },

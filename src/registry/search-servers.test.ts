@@ -197,7 +197,7 @@ describe('a search', () => {
     expect(answer.warnings.some((warning) => warning.startsWith('limit '))).toBe(isSaid);
   });
 
-  it('names the next step when exactly one is found, in words safe to paste', async () => {
+  it('names the next step when exactly one is found, in a form that can be pasted', async () => {
     const registry = await startFixtureRegistry({
       '/servers': {
         json: [
@@ -212,16 +212,10 @@ describe('a search', () => {
     const finder = finderOf([at(registry)]);
     const next = async (search: string): Promise<string | undefined> =>
       (await finder.search({ registry: 'acme', search })).next;
-    expect(await next('weather')).toBe(
-      'Found 1 server. Run `mcpproxy upstream_servers add --name "WeatherInfo" --url "https://weather.mcp.run/mcp/"` to add it.',
-    );
-    expect(await next('rm')).toBe(
-      'Found 1 server. Run `mcpproxy upstream_servers add --name "x rm -rf  idid" --url "https://evil.test/mcp"` to add it.',
-    );
-    expect(await next('worse')).toBe(
-      'Found 1 server. Run `mcpproxy upstream_servers add --registry acme --id worse` to add it.',
-    );
-    expect(await next('tool')).toContain('add --registry acme --id tool`');
+    const how = 'Found 1 server. To add it, put this into mcpServers of the configuration file: ';
+    expect(await next('weather')).toBe(`${how}"WeatherInfo": {"url":"https://weather.mcp.run/mcp/"}`);
+    expect(await next('rm')).toBe(`${how}"x rm -rf  idid": {"url":"https://evil.test/mcp"}`);
+    expect(await next('tool')).toContain('"command":"npx"');
     expect(await next('nothing')).toBeUndefined();
   });
 

@@ -3,7 +3,7 @@ import { openDeadline } from '../base/deadline.ts';
 import { ProxyError } from '../base/errors.ts';
 import { openGuardedFetch } from '../net/guarded-fetch.ts';
 import type { GuardedFetch } from '../net/guarded-fetch.ts';
-import { addCommand } from './add-command.ts';
+import { configEntry } from './config-entry.ts';
 import { entryOf } from './entry.ts';
 import { ListingCache } from './listing-cache.ts';
 import type { Kept } from './listing-cache.ts';
@@ -397,9 +397,7 @@ export function createServerFinder(options: ServerFinderOptions): ServerFinder {
         ...more,
         ...readings.flatMap(({ registry, reading }) => warningsOf(registry, reading, query)),
       ],
-      ...(only !== undefined && ordered.length === 1 && addCommand(only) !== undefined
-        ? { next: `Found 1 server. Run \`${addCommand(only)}\` to add it.` }
-        : {}),
+      ...(only === undefined || ordered.length !== 1 ? {} : nextStep(only)),
     };
   }
 
@@ -581,4 +579,11 @@ function listingOf(registry: Registry, hasKey: boolean): RegistryListing {
     addable: isSearchable && source.isAddable,
     unconfirmed: isSearchable && source.isUnconfirmed === true,
   };
+}
+
+/** What to do with the one server that was found, where it can be said in one line. */
+function nextStep(entry: ServerEntry): { readonly next?: string } {
+  const member = configEntry(entry);
+  if (member === undefined) return {};
+  return { next: `Found 1 server. To add it, put this into mcpServers of the configuration file: ${member}` };
 }
