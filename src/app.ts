@@ -276,11 +276,12 @@ export async function createProxy(config: Config, options: ProxyOptions = {}): P
       },
       async measure(text) {
         const { byLanguage, measureAnswer, readQuestionsFile } = await import('./search/index.ts');
-        const { catalog, search, unavailable } = await (await rooms.get()).views.view({});
+        const view = await (await rooms.get()).views.view({});
+        const { catalog, unavailable } = view;
         const { questions, problems } = readQuestionsFile(text);
         const answers = questions.map((question) => {
           const right = question.relevant.map((name) => catalog.find(name)?.exposedName ?? name);
-          const names = search(question.text, 10).map((tool) => tool.exposedName);
+          const names = view.search(question.text, 10).map((tool) => tool.exposedName);
           return { question: { ...question, relevant: right }, names };
         });
         const wanted = new Set(answers.flatMap(({ question }) => question.relevant));
