@@ -4,8 +4,15 @@ import type { UpstreamRecord } from '../../src/roster/record.ts';
 import type { RawHttpClient } from '../support/clients.ts';
 import { rawMember } from '../support/raw-json.ts';
 import { httpRecord, startProxy, startStdioProgram, stdioRecord, toolsAreThere } from '../support/proxy.ts';
+import { startSseStub } from '../support/sse-upstream.ts';
 import { scriptStdio } from '../support/stdio-upstream.ts';
-import { rawResult, startStub, stubTool, type StubUpstream } from '../support/stub-upstream.ts';
+import {
+  rawResult,
+  startStub,
+  stubTool,
+  type StubTool,
+  type StubUpstream,
+} from '../support/stub-upstream.ts';
 
 /** Results upstreams give that a careless proxy changes; each is the text of a result object without `resultType`. */
 const RESULTS: Readonly<Record<string, string>> = {
@@ -97,6 +104,7 @@ const UPSTREAMS: Readonly<Record<string, () => Promise<Side>>> = {
   'modern HTTP upstream, SSE': () => httpSide({ era: 'modern', reply: 'sse', oddSse: true }),
   'legacy HTTP upstream, JSON': () => httpSide({ era: 'legacy', session: true }),
   'legacy HTTP upstream, SSE': () => httpSide({ era: 'legacy', reply: 'sse', oddSse: true }),
+  'HTTP+SSE upstream': () => sseSide(),
   'legacy stdio upstream': async () => stdioSide('legacy'),
   'modern stdio upstream': async () => stdioSide('modern'),
 };
@@ -107,6 +115,20 @@ async function httpSide(script: Parameters<typeof startStub>[0]): Promise<Side> 
     entry: { url: stub.url },
     record: [httpRecord('charts', stub)],
     era: script?.era === 'legacy' ? 'legacy' : 'modern',
+    toolFor: () => 'exact',
+    toolCount: 1,
+  };
+}
+
+async function sseSide(): Promise<Side> {
+  const stub = await startSseStub({
+    odd: true,
+    tools: [{ definition: EXACT, answer: ({ argumentsText }) => rawResult(textFor(argumentsText, false)) }],
+  });
+  return {
+    entry: { type: 'sse', url: stub.url },
+    record: [httpRecord('charts', stub)],
+    era: 'legacy',
     toolFor: () => 'exact',
     toolCount: 1,
   };
@@ -252,23 +274,52 @@ describe('a result comes out as the text it was given as', () => {
     }
   });
 
-  it('whatever it is (generated)', async () => {
+  it('whatever it is (generated), from every kind of upstream to both kinds of clients', async () => {
     let next = '';
-    const stub = await startStub({
-      era: 'modern',
-      tools: [{ definition: EXACT, answer: () => rawResult(next) }],
+    const tools = (isModern: boolean): StubTool[] => [
+      { definition: EXACT, answer: () => rawResult(isModern ? stamped(next) : next) },
+    ];
+    // A child is scripted beforehand, so what it gives is drawn beforehand too: one tool each.
+    const drawn = fc.sample(rawMembers(), 30).map((members) => `{"content":[]${members}}`);
+    const child = (era: 'modern' | 'legacy'): ReturnType<typeof scriptStdio> =>
+      scriptStdio({
+        era,
+        splitWrites: true,
+        tools: drawn.map((raw, n) => ({
+          definition: definitionOf(`drawn_${n}`),
+          does: { kind: 'raw' as const, raw: era === 'modern' ? stamped(raw) : raw },
+        })),
+      });
+    const stubs = {
+      modern: await startStub({ era: 'modern', tools: tools(true) }),
+      'modern-sse': await startStub({ era: 'modern', reply: 'sse', oddSse: true, tools: tools(true) }),
+      legacy: await startStub({ era: 'legacy', session: true, tools: tools(false) }),
+      'legacy-sse': await startStub({ era: 'legacy', reply: 'sse', oddSse: true, tools: tools(false) }),
+      'http-sse': await startSseStub({ odd: true, tools: tools(false) }),
+    };
+    const running = await startProxy({
+      upstreams: [
+        ...Object.entries(stubs).map(([name, stub]) => httpRecord(name, stub)),
+        stdioRecord('child', child('legacy')),
+        stdioRecord('modern-child', child('modern')),
+      ],
     });
-    const running = await startProxy({ upstreams: [httpRecord('charts', stub)] });
     await running.settled();
     const clients: readonly RawHttpClient[] = [running.raw('modern'), running.raw('legacy')];
+    const check = async (client: number, tool: string, raw: string): Promise<void> => {
+      const reply = await clients[client]?.call('call_read_tool', `{"name":"${tool}"}`);
+      expect(withoutResultType(reply?.result ?? ''), tool).toBe(raw);
+    };
     await fc.assert(
-      fc.asyncProperty(rawMembers(), fc.nat(1), async (members, n) => {
-        next = `{"resultType":"complete","content":[]${members}}`;
-        const reply = await clients[n]?.call('call_read_tool', '{"name":"exact"}');
-        expect(reply?.result).toBe(next);
+      fc.asyncProperty(rawMembers(), fc.nat(1), async (members, client) => {
+        next = `{"content":[]${members}}`;
+        for (const name of Object.keys(stubs)) await check(client, `${name}__exact`, next);
       }),
-      { numRuns: 60 },
+      { numRuns: 40 },
     );
+    for (const [n, raw] of drawn.entries()) {
+      for (const name of ['child', 'modern-child']) await check(n % 2, `${name}__drawn_${n}`, raw);
+    }
   });
 });
 
