@@ -101,6 +101,9 @@ export interface ProxyOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
+/** Long enough for what a client wrote when it started us to be read. */
+const PIPE_WAIT_MS = 1;
+
 /** A client that opens the pipe and says nothing still finds its tools listed when it does. */
 const GREETING_WAIT_MS = 500;
 
@@ -224,19 +227,21 @@ export async function createProxy(config: Config, options: ProxyOptions = {}): P
       setFlagsFromString('--semi-space-growth-factor=1');
       // Helper threads cost a small young generation more than they save.
       setFlagsFromString('--no-parallel-scavenge');
+      const instructions = instructionsText([], { maxCharacters: maxInstructions, maxBatchCalls });
+      const { ClientPipe } = await import('./server/client-pipe.ts');
+      const pipe = new ClientPipe({ input: process.stdin, output: process.stdout, limits, instructions });
+      // The handshake may be on its way already: it is read, and answered, before the SDK's loading takes the thread.
+      await new Promise((resolve) => setTimeout(resolve, PIPE_WAIT_MS));
       const { serveStdio } = await import('./server/stdio.ts');
       const warm = async (): Promise<void> => (await rooms.get()).views.warm();
       const timer = setTimeout(() => void warm(), GREETING_WAIT_MS);
       await serveStdio({
         metaTools: async () => (await rooms.get()).metaTools,
         instructions: async () =>
-          rooms.opened() === undefined
-            ? instructionsText([], { maxCharacters: maxInstructions, maxBatchCalls })
-            : (await rooms.get()).metaTools.instructions({}, 0),
+          rooms.opened() === undefined ? instructions : (await rooms.get()).metaTools.instructions({}, 0),
         limits,
         observer,
-        input: process.stdin,
-        output: process.stdout,
+        pipe,
         onGreeted: () => {
           clearTimeout(timer);
           void warm();

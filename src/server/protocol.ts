@@ -3,6 +3,15 @@ import { isJsonObject } from '../base/json-value.ts';
 /** Revisions of the newer generation that we serve; the SDK's own list is not public. */
 export const MODERN_VERSIONS: readonly string[] = ['2026-07-28'];
 
+/** Revisions of the older generation, newest first, as the SDK supports them (a test holds the two lists equal). */
+export const LEGACY_VERSIONS: readonly string[] = [
+  '2025-11-25',
+  '2025-06-18',
+  '2025-03-26',
+  '2024-11-05',
+  '2024-10-07',
+];
+
 /** Members of a request's `_meta` (MCP 2026-07-28, basic/index#_meta). */
 export const META = {
   clientCapabilities: 'io.modelcontextprotocol/clientCapabilities',

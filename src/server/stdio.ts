@@ -1,15 +1,14 @@
-import type { Readable, Writable } from 'node:stream';
 import { classifyInboundRequest } from '@modelcontextprotocol/server';
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/server';
 import { serveStdio as serveSdk } from '@modelcontextprotocol/server/stdio';
 import { isJsonObject } from '../base/json-value.ts';
-import { createLineSplitter } from '../base/json-lines.ts';
 import { depthOf, withMemberFirst } from '../base/json-text.ts';
 import type { Limits } from '../base/limits.ts';
 import type { Observer } from '../base/observer.ts';
 import { ANONYMOUS } from '../callers/caller.ts';
 import { errorAnswer } from '../meta-tools/answer.ts';
 import type { MetaTools } from '../meta-tools/meta-tools.ts';
+import type { ClientPipe } from './client-pipe.ts';
 import { answerBatch } from './legacy-message.ts';
 import { createMcpServer } from './mcp-server.ts';
 import { MODERN_VERSIONS, RPC, rpcErrorText, wrongMessage } from './protocol.ts';
@@ -22,8 +21,7 @@ export interface StdioParts {
   readonly instructions: () => Promise<string>;
   readonly limits: Limits;
   readonly observer: Observer;
-  readonly input: Readable;
-  readonly output: Writable;
+  readonly pipe: ClientPipe;
   /** Called once, when the first answer is out: what may take time starts now. */
   readonly onGreeted: () => void;
 }
@@ -32,8 +30,8 @@ export interface StdioParts {
 const LAST_ANSWERS_MS = 5_000;
 
 /**
- * Serves one client on a pair of streams; resolves when the client has gone and what it asked before that is
- * answered. `output` carries protocol only.
+ * Serves the client at the other end of a pipe; resolves when the client has gone and what it asked before that is
+ * answered.
  */
 export async function serveStdio(parts: StdioParts): Promise<void> {
   const wire = new StdioWire(parts);
@@ -42,7 +40,7 @@ export async function serveStdio(parts: StdioParts): Promise<void> {
     transport: wire,
     onerror: (error) => parts.observer({ kind: 'note', message: `client: ${error.message}` }),
   });
-  await wire.ended;
+  await parts.pipe.ended;
   await wire.lastAnswers(LAST_ANSWERS_MS);
   wire.stop();
   await handle.close();
@@ -56,63 +54,44 @@ class StdioWire implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
   onmessage?: Transport['onmessage'];
-  readonly ended: Promise<void>;
   readonly #parts: StdioParts;
   /** Calls under way, by the JSON text of their id. */
   readonly #calls = new Map<string, AbortController>();
   /** Other requests that are not answered yet, by the JSON text of their id. */
   readonly #asked = new Set<string>();
   #onAnswered: () => void = () => undefined;
-  #end: () => void = () => undefined;
   #isGreeted = false;
+  #hasDropped = false;
   #nextBatch = 1;
-  /** Whether the client no longer reads. */
-  #isUnread = false;
 
   constructor(parts: StdioParts) {
     this.#parts = parts;
-    this.ended = new Promise((resolve) => {
-      this.#end = resolve;
-    });
   }
 
   start(): Promise<void> {
-    const { input, output, limits } = this.#parts;
-    const splitter = createLineSplitter({
-      maxBytes: limits.maxMessageBytes,
-      onLine: (line) => this.#receive(line),
-      onTooLong: (bytes) =>
-        this.#write(
-          rpcErrorText(
-            'null',
-            RPC.invalidRequest,
-            `Invalid Request: a message of ${bytes} bytes; the limit maxMessageBytes is ${limits.maxMessageBytes}`,
-          ),
-        ),
-    });
-    input.on('data', (chunk: Buffer) => splitter.push(chunk));
-    input.once('end', () => this.#end());
-    input.once('close', () => this.#end());
-    input.on('error', () => this.#end());
-    // A client that no longer reads is gone; without a listener its broken pipe would end us with a stack.
-    output.on('error', () => {
-      this.#isUnread = true;
-      this.#onAnswered();
-      this.#end();
-    });
+    const { pipe } = this.#parts;
+    if (pipe.greeted !== undefined) this.#afterGreeting();
+    // The SDK listens when this has resolved.
+    setImmediate(() =>
+      pipe.take(
+        (line) => this.#receive(line),
+        () => this.#onAnswered(),
+      ),
+    );
     return Promise.resolve();
   }
 
   send(message: JSONRPCMessage): Promise<void> {
-    this.#write(JSON.stringify(message));
-    if (!('method' in message)) this.#answered(JSON.stringify(message.id ?? null));
+    const id = 'method' in message ? undefined : JSON.stringify(message.id ?? null);
+    if (id === undefined || !this.#isAnsweredAlready(id)) this.#write(JSON.stringify(message));
+    if (id !== undefined) this.#answered(id);
     return Promise.resolve();
   }
 
   /** Resolves when everything asked is answered, when nobody reads any more, or after `ms`. */
   async lastAnswers(ms: number): Promise<void> {
     const timer = setTimeout(() => this.#onAnswered(), ms);
-    if (this.#calls.size + this.#asked.size > 0 && !this.#isUnread) {
+    if (this.#calls.size + this.#asked.size > 0 && !this.#parts.pipe.isUnread) {
       await new Promise<void>((resolve) => {
         this.#onAnswered = resolve;
       });
@@ -121,7 +100,7 @@ class StdioWire implements Transport {
   }
 
   close(): Promise<void> {
-    this.#end();
+    this.#parts.pipe.end();
     return Promise.resolve();
   }
 
@@ -269,11 +248,20 @@ class StdioWire implements Transport {
   }
 
   #write(text: string): void {
-    // A line break inside an upstream's JSON would end our line; JSON knows them as white space only.
-    const line = /[\r\n]/.test(text) ? text.replaceAll(/[\r\n]+/g, ' ') : text;
-    this.#parts.output.write(`${line}\n`);
+    this.#parts.pipe.write(text);
+    this.#afterGreeting();
+  }
+
+  #afterGreeting(): void {
     if (this.#isGreeted) return;
     this.#isGreeted = true;
     setImmediate(this.#parts.onGreeted);
+  }
+
+  /** The handshake the pipe answered before we were there: the SDK takes part in it, but its answer is the second. */
+  #isAnsweredAlready(id: string): boolean {
+    if (this.#hasDropped || id !== this.#parts.pipe.greeted) return false;
+    this.#hasDropped = true;
+    return true;
   }
 }
