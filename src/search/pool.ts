@@ -64,8 +64,10 @@ export class Pool implements DocumentPool {
   }
 
   openView(tools: readonly IndexedTool[], weighing = this.#weighing): ToolIndex {
+    const before = this.capacity;
     const documents = tools.map((tool) => this.#numberOf(tool));
     this.#reader.rest();
+    if (this.capacity > before) this.postings.trim();
     const view = this.#sharedView(documents, tools, weighing);
     view.users++;
     return new OpenView(view, () => this.#leave(view));

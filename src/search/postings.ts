@@ -3,6 +3,8 @@ const HEADER = 2;
 /** A posting is a document number and its counts. */
 const POSTING = 2;
 const LARGEST_BLOCK = 256;
+/** Share of unused room that is worth a copy to give back. */
+const SPARE = 0.02;
 
 /**
  * For every term the documents that have it, with its count per field: eight counts of four bits in one number.
@@ -51,6 +53,11 @@ export class Postings {
     this.cells[at] = document;
     this.cells[at + 1] = counts;
     this.cells[tail + 1] = filled + 1;
+  }
+
+  /** Gives back room that was made for more, after many documents came together. */
+  trim(): void {
+    if (this.cells.length - this.#used > this.#used * SPARE) this.cells = this.cells.slice(0, this.#used);
   }
 
   /** Every posting of a term, for work that is not hot. */
