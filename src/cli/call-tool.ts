@@ -113,12 +113,20 @@ async function printResult(raw: string, output: Output): Promise<number> {
     isError?: boolean;
     content?: readonly Block[];
     structuredContent?: unknown;
+    resultType?: string;
   };
-  const code = result.isError === true ? EXIT.failed : EXIT.done;
+  const isAnswer = result.resultType === undefined || result.resultType === 'complete';
+  const code = result.isError === true || !isAnswer ? EXIT.failed : EXIT.done;
+  if (!isAnswer) {
+    output.error(
+      'the tool asks for more input before it answers, which this command cannot give; nothing was done.',
+    );
+  }
   if (output.isJson) {
     await output.print(raw);
     return code;
   }
+  if (!isAnswer) return code;
   const blocks = (result.content ?? []).map(blockText);
   if (blocks.length === 0 && result.structuredContent !== undefined)
     blocks.push(JSON.stringify(result.structuredContent, null, 2));

@@ -193,6 +193,25 @@ describe('commands', () => {
     expect(child.callsOf('save_note')).toHaveLength(1);
   });
 
+  it('do not take a tool that asks for input for one that answered', async () => {
+    const child = scriptStdio({
+      tools: [
+        {
+          definition: {
+            name: 'ask_first',
+            inputSchema: { type: 'object' },
+            annotations: { readOnlyHint: true },
+          },
+          does: { kind: 'raw', raw: '{"resultType":"input_required","requestState":"s"}' },
+        },
+      ],
+    });
+    const config = { mcpServers: { harbour: { command: child.command, args: child.args } } };
+    const asked = await run(['call-tool', 'ask_first'], { config });
+    expect(asked).toMatchObject({ code: 1, stdout: '' });
+    expect(asked.stderr).toContain('asks for more input before it answers');
+  });
+
   it('say what does not fit, before a server hears of it', async () => {
     const { config, child } = harbour();
     const notJson = await run(['call-tool', 'read_note', '{id: 5}'], { config });
