@@ -1,6 +1,6 @@
 import { homedir } from 'node:os';
 import { printable } from './meta-answer.ts';
-import type { RegistryListing, SearchSinks, ServerFinder, ServerQuery } from '../registry/search-servers.ts';
+import type { RegistryListing, SearchSinks, ServerFinder, ServerQuery } from '../registry/server-finder.ts';
 import type { ServerEntry } from '../registry/server-entry.ts';
 import { configOf } from './context.ts';
 import type { Context } from './context.ts';

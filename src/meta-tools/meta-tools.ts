@@ -3,7 +3,7 @@ import type { Limits } from '../base/limits.ts';
 import type { Observer } from '../base/observer.ts';
 import type { Caller } from '../callers/caller.ts';
 import type { Views } from '../callers/views.ts';
-import type { ServerFinder, ServerQuery } from '../registry/search-servers.ts';
+import type { ServerFinder, ServerQuery } from '../registry/server-finder.ts';
 import { errorAnswer, structuredAnswer } from './answer.ts';
 import type { Answer } from './answer.ts';
 import type { CallContext } from './call-context.ts';

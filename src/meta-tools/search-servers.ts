@@ -1,6 +1,6 @@
 import { ProxyError } from '../base/errors.ts';
 import type { JsonObject } from '../catalog/tool.ts';
-import type { ServerFinder, ServerQuery } from '../registry/search-servers.ts';
+import type { ServerFinder, ServerQuery } from '../registry/server-finder.ts';
 import { errorAnswer, structuredAnswer } from './answer.ts';
 import type { Answer } from './answer.ts';
 import type { CallContext } from './call-context.ts';

@@ -33,3 +33,10 @@ function referring(key: 'env' | 'headers', inputs: readonly RequiredInput[]): ob
 function variableName(name: string): string {
   return name.replaceAll(/\W+/g, '_').replace(/^(?=\d)/, '_');
 }
+
+/** What to do with the one server that was found, where it can be said in one line. */
+export function nextStep(entry: ServerEntry): { readonly next?: string } {
+  const member = configEntry(entry);
+  if (member === undefined) return {};
+  return { next: `Found 1 server. To add it, put this into mcpServers of the configuration file: ${member}` };
+}

@@ -7,6 +7,6 @@ export type {
   ServerFinder,
   ServerFinderOptions,
   ServerQuery,
-} from './search-servers.ts';
+} from './server-finder.ts';
 export type { ConfiguredRegistry } from './registries.ts';
 export type { Alternative, PackageFacts, RequiredInput, ServerEntry } from './server-entry.ts';

@@ -5,7 +5,7 @@ import type { FixtureRegistry } from '../../test/support/fixture-registry.ts';
 import { KNOWN_REGISTRIES } from './known.ts';
 import type { ConfiguredRegistry } from './registries.ts';
 import { createServerFinder } from './search-servers.ts';
-import type { ServerFinder, ServerFinderOptions } from './search-servers.ts';
+import type { ServerFinder, ServerFinderOptions } from './server-finder.ts';
 
 function finderOf(
   registries: readonly ConfiguredRegistry[],

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { ServerAnswer } from '../../src/registry/search-servers.ts';
+import type { ServerAnswer } from '../../src/registry/server-finder.ts';
 
 export const ENTRY_KEYS = [
   'id',

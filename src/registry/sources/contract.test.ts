@@ -8,7 +8,7 @@ import type { ProtocolFixture } from '../../../test/support/registry-fixtures.ts
 import { SOURCES } from '../protocol.ts';
 import type { Protocol } from '../protocol.ts';
 import { createServerFinder } from '../search-servers.ts';
-import type { ServerFinder } from '../search-servers.ts';
+import type { ServerFinder } from '../server-finder.ts';
 
 /** A finder whose registry `fixture` speaks this protocol, as somebody would configure it. */
 function finderOf(registry: FixtureRegistry, protocol: Protocol, path: string): ServerFinder {
