@@ -73,7 +73,7 @@ export class Views {
     parts.roster.onToolsChanged((upstream) => parts.listings.changed(upstream));
   }
 
-  /** Starts listing every upstream that has a credential of its own, but for those that start when needed. Never waits. */
+  /** Lists every upstream that has a credential of its own, but for those that start when needed. Never waits. */
   warm(): void {
     for (const entry of this.#parts.roster.entries)
       if (entry.record.auth === 'own' && !isLazy(entry)) this.#ask(entry, ANONYMOUS);
@@ -94,8 +94,8 @@ export class Views {
   /**
    * The caller's view, made of what is there. Waits for upstreams still starting only until `startWaitMs` after they
    * began, `emptyWaitMs` while none is ready, or, for a forwarded caller with nothing to use yet, until their first
-   * listing is in. Throws an
-   * `UpstreamAuthError` when the caller's credential was refused and there is nothing else to use.
+   * listing is in. Throws an `UpstreamAuthError` when the caller's credential was refused and there is nothing else
+   * to use.
    */
   async view(caller: Caller, signal?: AbortSignal): Promise<View> {
     const asked = await this.#settle(caller, signal);
