@@ -61,6 +61,13 @@ describe('the surface', () => {
         "registry_forbidden",
         "registry_unavailable",
         "registry_invalid",
+        "model_missing",
+        "model_invalid",
+        "model_unavailable",
+        "model_forbidden",
+        "model_mismatch",
+        "model_busy",
+        "model_unwritable",
         "cancelled",
       ]
     `);
@@ -73,6 +80,7 @@ describe('the surface', () => {
         "done": 0,
         "failed": 1,
         "interrupted": 130,
+        "noModel": 66,
         "terminated": 143,
         "usage": 2,
       }
@@ -95,6 +103,7 @@ describe('the surface', () => {
         "searchSchemas --search-schemas MCPPROXY_SEARCH_SCHEMAS flag,variable,file",
         "embedder --embedder MCPPROXY_EMBEDDER flag,variable,file",
         "modelDir --model-dir MCPPROXY_MODEL_DIR flag,variable,file",
+        "requireModel --require-model MCPPROXY_REQUIRE_MODEL flag,variable,file",
         "allowedHosts --allowed-hosts MCPPROXY_ALLOWED_HOSTS flag,variable,file",
         "allowedOrigins --allowed-origins MCPPROXY_ALLOWED_ORIGINS flag,variable,file",
         "insecureUpstream --insecure-upstream MCPPROXY_INSECURE_UPSTREAM flag,variable,file",

@@ -65,6 +65,11 @@ export const ERROR_CODES = {
     meaning: "The upstream's tools/list has more pages or tools than the limit.",
     retryable: false,
   },
+  busy: {
+    meaning:
+      'A limit on how much may run at the same time was reached; nothing was sent. The message names the limit.',
+    retryable: true,
+  },
   registry_not_found: {
     meaning: 'No registry has this id or name; the message names the nearest.',
     retryable: false,
@@ -97,6 +102,34 @@ export const ERROR_CODES = {
   registry_invalid: {
     meaning:
       'The registry answered something that is not its listing: not JSON, too large, another shape, a redirect elsewhere.',
+    retryable: false,
+  },
+  model_missing: {
+    meaning: 'There is no embedding model where one was looked for.',
+    retryable: false,
+  },
+  model_invalid: {
+    meaning:
+      'The files of an embedding model are damaged, cut short, or of a kind this program does not read.',
+    retryable: false,
+  },
+  model_unavailable: {
+    meaning:
+      'An embedding model could not be downloaded: not reached, an error status, or cut off; what came is kept for the next try.',
+    retryable: true,
+  },
+  model_forbidden: {
+    meaning:
+      'The address of a model, or one it redirects to, is on plain http or a private network; nothing was asked of it.',
+    retryable: false,
+  },
+  model_mismatch: {
+    meaning: 'A downloaded file is not the one that was expected (size or SHA-256); it was thrown away.',
+    retryable: false,
+  },
+  model_busy: { meaning: 'Another run is fetching into the same folder.', retryable: true },
+  model_unwritable: {
+    meaning: "The model's folder cannot be written, or its disk is full.",
     retryable: false,
   },
   cancelled: { meaning: 'The caller cancelled the request.', retryable: false },
@@ -144,6 +177,17 @@ export class UpstreamAuthError extends ProxyError {
     });
     this.status = status;
     this.challenge = challenge;
+  }
+}
+
+/** Too much runs at the same time: nothing was sent, and the client may try again after `retryAfterS` seconds. */
+export class BusyError extends ProxyError {
+  override readonly name = 'BusyError';
+  readonly retryAfterS: number;
+
+  constructor(message: string, retryAfterS: number, upstream?: string) {
+    super('busy', message, { outcome: 'not_sent', ...(upstream === undefined ? {} : { upstream }) });
+    this.retryAfterS = retryAfterS;
   }
 }
 

@@ -52,6 +52,7 @@ describe('the settings table', () => {
       ['--search-schemas', 'MCPPROXY_SEARCH_SCHEMAS'],
       ['--embedder', 'MCPPROXY_EMBEDDER'],
       ['--model-dir', 'MCPPROXY_MODEL_DIR'],
+      ['--require-model', 'MCPPROXY_REQUIRE_MODEL'],
       ['--allowed-hosts', 'MCPPROXY_ALLOWED_HOSTS'],
       ['--allowed-origins', 'MCPPROXY_ALLOWED_ORIGINS'],
       ['--insecure-upstream', 'MCPPROXY_INSECURE_UPSTREAM'],

@@ -2,6 +2,14 @@ import type { Limits } from '../base/limits.ts';
 import type { ConfiguredRegistry } from '../registry/registries.ts';
 import type { UpstreamRecord } from '../roster/record.ts';
 
+/** What ranks by meaning beside words. */
+export type EmbedderChoice =
+  | { readonly kind: 'none' }
+  /** The model that is installed with the program. */
+  | { readonly kind: 'packed' }
+  /** The model that lies in `folder`, or in the folder called `name` in it; without a name the only one there. */
+  | { readonly kind: 'folder'; readonly folder: string; readonly name: string | undefined };
+
 /**
  * The settled configuration of one run: defaults, file, environment and flags already joined, every value present.
  * Nothing later asks where a value came from.
@@ -26,9 +34,9 @@ export interface Config {
   readonly maxInstructions: number;
   /** How many of a query's best matches carry their input schema. */
   readonly searchSchemas: number;
-  /** `none`: words only. `packed` or a model's name: also by meaning. */
-  readonly embedder: string;
-  readonly modelDir: string | undefined;
+  readonly embedder: EmbedderChoice;
+  /** Whether starting fails when the embedder cannot be opened; else there is one warning and words rank alone. */
+  readonly requireModel: boolean;
   /** Whether models are offered `search_servers`. */
   readonly discovery: boolean;
   /** Whether registries may be asked at all. */

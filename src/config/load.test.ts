@@ -7,6 +7,7 @@ import { defaultConfigPath } from './default-path.ts';
 import { loadConfig } from './load.ts';
 import type { FlagValue, Loaded } from './load.ts';
 import { formatProblem } from './problem.ts';
+import type { SettingName } from './settings.ts';
 
 let home = '';
 beforeAll(() => {
@@ -61,8 +62,8 @@ describe('the default configuration', () => {
       maxBatchCalls: 10,
       maxInstructions: 10_000,
       searchSchemas: 3,
-      embedder: 'none',
-      modelDir: undefined,
+      embedder: { kind: 'packed' },
+      requireModel: false,
       discovery: false,
       registrySearch: true,
       checkServerRepo: true,
@@ -160,26 +161,57 @@ describe('places', () => {
 
   it('takes relative paths from where they were written', async () => {
     const inFile = await settled({ file: { modelDir: 'model' } });
-    expect(inFile.config.modelDir).toBe(join(home, '.config', 'mcpproxy', 'model'));
+    expect(inFile.settings.modelDir).toBe(join(home, '.config', 'mcpproxy', 'model'));
     const asFlag = await settled({ flags: [{ name: 'modelDir', text: './model' }] });
-    expect(asFlag.config.modelDir).toBe(join(home, 'model'));
+    expect(asFlag.settings.modelDir).toBe(join(home, 'model'));
     const fromHome = await settled({ file: { modelDir: '~/model' } });
-    expect(fromHome.config.modelDir).toBe(join(home, 'model'));
+    expect(fromHome.settings.modelDir).toBe(join(home, 'model'));
   });
 
-  it('accepts a model and says that this build does not use it', async () => {
-    const note = 'this build searches by words only; the model is not used.';
-    const of = async (flags: FlagValue[]): Promise<string[]> => (await warningsOf({ flags })).slice(0, -1);
-    expect(await of([{ name: 'embedder', text: 'packed' }])).toEqual([`--embedder: ${note}`]);
-    expect(await of([{ name: 'modelDir', text: './model' }])).toEqual([`--model-dir: ${note}`]);
-    expect(await of([{ name: 'embedder', text: 'none' }])).toEqual([]);
+  it('settles which embedding model is meant', async () => {
+    const folder = join(home, 'model');
+    const of = async (flags: Partial<Record<SettingName, string>>): Promise<unknown> => {
+      const list = Object.entries(flags).map(([name, text]) => ({ name: name as SettingName, text }));
+      const { config, warnings } = await settled({ flags: list });
+      // The last warning is that there is no upstream.
+      return [config.embedder, config.requireModel, ...warnings.slice(0, -1).map(formatProblem)];
+    };
+    expect(await of({})).toEqual([{ kind: 'packed' }, false]);
+    expect(await of({ embedder: 'packed', requireModel: 'true' })).toEqual([{ kind: 'packed' }, true]);
+    expect(await of({ embedder: 'none', modelDir: './model' })).toEqual([{ kind: 'none' }, false]);
+    expect(await of({ modelDir: './model' })).toEqual([{ kind: 'folder', folder, name: undefined }, false]);
+    expect(await of({ modelDir: './model', embedder: 'potion-base-8M' })).toEqual([
+      { kind: 'folder', folder, name: 'potion-base-8M' },
+      false,
+    ]);
+    expect(await of({ modelDir: './model', embedder: 'packed' })).toEqual([
+      { kind: 'packed' },
+      false,
+      '--model-dir: is not used: --embedder packed is the model of the program.',
+    ]);
+  });
+
+  it('refuses a model that cannot be found by its name', async () => {
+    const of = async (flags: FlagValue[]): Promise<string[]> => {
+      const loaded = await load({ flags });
+      return loaded.kind === 'invalid' ? loaded.problems.map(formatProblem) : [];
+    };
+    expect(await of([{ name: 'embedder', text: 'potion-base-8M' }])).toEqual([
+      '--embedder: "potion-base-8M" is looked for in a model folder: give --model-dir DIR too, or packed, or none.',
+    ]);
+    for (const text of ['../secret', 'a/b', '.hidden', '']) {
+      const [problem = ''] = await of([
+        { name: 'embedder', text },
+        { name: 'modelDir', text: './model' },
+      ]);
+      expect(problem).toMatch(text === '' ? /^--embedder: is empty/ : /^--embedder: .* is no model's name/);
+    }
     expect(
       await of([
-        { name: 'modelDir', text: './model' },
         { name: 'embedder', text: 'none' },
+        { name: 'requireModel', text: 'true' },
       ]),
-    ).toEqual([]);
-    expect((await settled({ flags: [{ name: 'embedder', text: 'packed' }] })).config.embedder).toBe('none');
+    ).toEqual(['--require-model: contradicts --embedder none; give one.']);
   });
 
   it('reads listen addresses', async () => {

@@ -4,7 +4,7 @@ import type { LimitName, Limits } from '../base/limits.ts';
 import type { ConfiguredRegistry } from '../registry/registries.ts';
 import type { UpstreamRecord } from '../roster/record.ts';
 import { absolutePath } from './absolute-path.ts';
-import type { Config } from './config.ts';
+import type { Config, EmbedderChoice } from './config.ts';
 import { defaultConfigPath } from './default-path.ts';
 import { Findings } from './findings.ts';
 import { plainValue } from './json-tree.ts';
@@ -97,7 +97,7 @@ export async function loadConfig(input: LoadInput): Promise<Loaded> {
   if (forwarded !== undefined) upstreams.push(forwarded);
   const registries =
     file === undefined ? [] : await registriesOf(members, file, findings, input.knownRegistries);
-  noteWhatIsToCome(settings, given, findings);
+  const embedder = readEmbedder(settings, given, findings);
   const problems = await findings.problems();
   if (problems.length > 0) return { kind: 'invalid', problems, warnings: await findings.warnings() };
   if (upstreams.length === 0) {
@@ -105,7 +105,13 @@ export async function loadConfig(input: LoadInput): Promise<Loaded> {
     findings.warning({ kind: 'default' }, message);
   }
   const warnings = await findings.warnings();
-  return { kind: 'settled', config: configOf(settings, upstreams, registries), settings, warnings, path };
+  return {
+    kind: 'settled',
+    config: configOf(settings, embedder, upstreams, registries),
+    settings,
+    warnings,
+    path,
+  };
 }
 
 async function registriesOf(
@@ -325,20 +331,44 @@ function readForwarded(
   };
 }
 
-function noteWhatIsToCome(
-  settings: Settings,
+/** A model's name is that of a folder within the model folder, so it never leads out of it. */
+const MODEL_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
+
+/** Which embedding model is meant: `modelDir` alone selects the one in it, and `embedder` says which when both are given. */
+function readEmbedder(
+  { embedder, modelDir: folder, requireModel }: Settings,
   given: ReadonlyMap<SettingName, Given>,
   findings: Findings,
-): void {
-  const embedder = given.get('embedder');
-  const asked =
-    embedder === undefined ? given.get('modelDir') : settings.embedder === 'none' ? undefined : embedder;
-  if (asked === undefined) return;
-  findings.warning(asked.origin, 'this build searches by words only; the model is not used.');
+): EmbedderChoice {
+  const asked = given.get('embedder');
+  if (asked === undefined) {
+    return folder === undefined ? { kind: 'packed' } : { kind: 'folder', folder, name: undefined };
+  }
+  const dir = given.get('modelDir');
+  if (dir !== undefined && embedder === 'packed') {
+    findings.warning(dir.origin, `is not used: ${flagOf('embedder')} packed is the model of the program.`);
+  }
+  if (embedder === 'packed') return { kind: 'packed' };
+  if (embedder === 'none') {
+    if (requireModel) {
+      const origin = given.get('requireModel')?.origin ?? asked.origin;
+      findings.problem(origin, `contradicts ${flagOf('embedder')} none; give one.`);
+    }
+    return { kind: 'none' };
+  }
+  if (!MODEL_NAME.test(embedder)) {
+    const message = `${quoted(embedder)} is no model's name; give packed, none or the name of a folder in ${flagOf('modelDir')}.`;
+    findings.problem(asked.origin, message);
+  } else if (folder === undefined) {
+    const message = `${quoted(embedder)} is looked for in a model folder: give ${flagOf('modelDir')} DIR too, or packed, or none.`;
+    findings.problem(asked.origin, message);
+  } else return { kind: 'folder', folder, name: embedder };
+  return { kind: 'none' };
 }
 
 function configOf(
   settings: Settings,
+  embedder: EmbedderChoice,
   upstreams: readonly UpstreamRecord[],
   registries: readonly ConfiguredRegistry[],
 ): Config {
@@ -353,9 +383,8 @@ function configOf(
     maxBatchCalls: settings.maxBatchCalls,
     maxInstructions: settings.maxInstructions,
     searchSchemas: settings.searchSchemas,
-    // Only words search in this build; asking for more was answered with a warning.
-    embedder: 'none',
-    modelDir: settings.modelDir,
+    embedder,
+    requireModel: settings.requireModel,
     discovery: settings.discovery,
     registrySearch: settings.registrySearch,
     checkServerRepo: settings.checkServerRepo,

@@ -88,16 +88,23 @@ const OWN = {
   },
   embedder: {
     value: { kind: 'text', shape: 'NAME' },
-    default: 'none',
-    example: 'none',
+    default: 'packed',
+    example: 'packed',
     sentence:
-      "What searches by meaning beside words: none, packed or a model's name; this build has only none.",
+      'What searches by meaning beside words: packed (the built-in model), none, or the name of a model in the model folder.',
   },
   modelDir: {
     value: { kind: 'path', shape: 'DIR' },
     default: undefined,
     example: './model',
-    sentence: 'The folder an embedding model lies in; given alone, it selects that model.',
+    sentence: 'The folder an embedding model lies in (see fetch-model); given alone, it selects that model.',
+  },
+  requireModel: {
+    value: { kind: 'switch' },
+    default: false,
+    example: 'true',
+    sentence:
+      'Do not start without the embedding model; off, one that is missing or damaged means searching by words alone.',
   },
   allowedHosts: {
     value: { kind: 'list', of: 'host', shape: 'HOSTS' },
