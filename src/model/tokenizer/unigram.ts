@@ -1,3 +1,6 @@
+import { buildByteTrie, childOf } from './byte-trie.ts';
+import type { ByteTrie } from './byte-trie.ts';
+
 /**
  * Unigram segmentation: of all ways to cut a text into pieces of a vocabulary, the one whose log-probabilities add
  * up to the most. Exact, and with the arithmetic of the two libraries that define it, so that the pieces are theirs:
@@ -10,6 +13,13 @@ export interface UnigramVocabulary {
   readonly bytes: Uint8Array;
   /** How many bytes each piece has; none is empty. */
   readonly lengths: ArrayLike<number>;
+  /** The log-probability of each piece. */
+  readonly scores: Float32Array | Float64Array;
+}
+
+/** A vocabulary whose trie was built before. */
+export interface BuiltVocabulary {
+  readonly trie: ByteTrie;
   /** The log-probability of each piece. */
   readonly scores: Float32Array | Float64Array;
 }
@@ -57,8 +67,8 @@ export class UnigramSegmenter {
    * The vocabulary is best given in the order of its bytes; otherwise it is sorted first. Of a piece that appears
    * twice the later number counts.
    */
-  constructor(vocabulary: UnigramVocabulary, options: UnigramOptions) {
-    this.#trie = buildByteTrie(vocabulary.bytes, vocabulary.lengths);
+  constructor(vocabulary: UnigramVocabulary | BuiltVocabulary, options: UnigramOptions) {
+    this.#trie = 'trie' in vocabulary ? vocabulary.trie : buildByteTrie(vocabulary.bytes, vocabulary.lengths);
     this.#scores = vocabulary.scores;
     this.#isSingle = options.precision === 'single';
     const unknown = options.unknownScore ?? leastOf(vocabulary.scores) - 10;
@@ -84,7 +94,8 @@ export class UnigramSegmenter {
     const pieces = this.#pieces;
     const scores = this.#scores;
     const isSingle = this.#isSingle;
-    const { roots, firstChild, labels, pieceAt } = this.#trie;
+    const trie = this.#trie;
+    const { roots, pieceAt } = trie;
     best[0] = 0;
     starts.fill(-1, 0, size + 1);
     for (let start = 0; start < size;) {
@@ -106,7 +117,7 @@ export class UnigramSegmenter {
           isCovered ||= end === characterEnd;
         }
         if (end >= size) break;
-        node = childOf(firstChild, labels, node, text[end]!);
+        node = childOf(trie, node, text[end]!);
       }
       if (!isCovered) {
         const sum = before + this.#unknownScore;
@@ -156,113 +167,4 @@ function characterBytes(lead: number): number {
   if (lead < 0xc0) return 1;
   if (lead < 0xe0) return 2;
   return lead < 0xf0 ? 3 : 4;
-}
-
-/**
- * A trie over bytes in flat arrays. Node 0 is the root and never a child, so 0 also means "none". The children of
- * `node` are `firstChild[node]` up to `firstChild[node + 1]`, in the order of their labels.
- */
-interface ByteTrie {
-  /** The root's children by label. */
-  readonly roots: Int32Array;
-  readonly firstChild: Int32Array;
-  readonly labels: Uint8Array;
-  /** Number of the piece that ends at a node, or −1. */
-  readonly pieceAt: Int32Array;
-}
-
-function childOf(firstChild: Int32Array, labels: Uint8Array, node: number, label: number): number {
-  let low = firstChild[node]!;
-  let high = firstChild[node + 1]!;
-  while (high - low > 8) {
-    const middle = (low + high) >> 1;
-    if (labels[middle]! <= label) low = middle;
-    else high = middle;
-  }
-  for (; low < high; low++) if (labels[low] === label) return low;
-  return 0;
-}
-
-function buildByteTrie(bytes: Uint8Array, lengths: ArrayLike<number>): ByteTrie {
-  const count = lengths.length;
-  const offsets = new Int32Array(count + 1);
-  for (let i = 0; i < count; i++) offsets[i + 1] = offsets[i]! + lengths[i]!;
-  if (offsets[count] !== bytes.length) throw new RangeError('the pieces and their lengths do not agree');
-  const order = bytewiseOrder(bytes, offsets);
-  const nodes = countNodes(bytes, offsets, order);
-
-  const firstChild = new Int32Array(nodes + 1);
-  const labels = new Uint8Array(nodes);
-  const pieceAt = new Int32Array(nodes).fill(-1);
-  // Breadth first, so that children lie together: each node stands for a run of the sorted pieces.
-  const runStart = new Int32Array(nodes);
-  const runEnd = new Int32Array(nodes);
-  runEnd[0] = count;
-  let made = 1;
-  let depth = 0;
-  let levelEnd = 1;
-  for (let node = 0; node < nodes; node++) {
-    if (node === levelEnd) {
-      depth++;
-      levelEnd = made;
-    }
-    firstChild[node] = made;
-    let at = runStart[node]!;
-    const end = runEnd[node]!;
-    for (; at < end && lengthOf(order[at]!) === depth; at++) pieceAt[node] = order[at]!;
-    while (at < end) {
-      const label = bytes[offsets[order[at]!]! + depth]!;
-      labels[made] = label;
-      runStart[made] = at;
-      while (at < end && bytes[offsets[order[at]!]! + depth] === label) at++;
-      runEnd[made++] = at;
-    }
-  }
-  firstChild[nodes] = made;
-
-  const roots = new Int32Array(256);
-  for (let node = firstChild[0]!; node < firstChild[1]!; node++) roots[labels[node]!] = node;
-  return { roots, firstChild, labels, pieceAt };
-
-  function lengthOf(piece: number): number {
-    return offsets[piece + 1]! - offsets[piece]!;
-  }
-}
-
-/** The numbers of the pieces in the order of their bytes; equal pieces in the order given. */
-function bytewiseOrder(bytes: Uint8Array, offsets: Int32Array): Int32Array {
-  const count = offsets.length - 1;
-  const order = Int32Array.from({ length: count }, (_, i) => i);
-  let isSorted = true;
-  for (let i = 1; i < count && isSorted; i++) isSorted = compare(i - 1, i) <= 0;
-  return isSorted ? order : order.sort((a, b) => compare(a, b) || a - b);
-
-  function compare(a: number, b: number): number {
-    const endA = offsets[a + 1]!;
-    const endB = offsets[b + 1]!;
-    let atA = offsets[a]!;
-    let atB = offsets[b]!;
-    for (; atA < endA && atB < endB; atA++, atB++) {
-      if (bytes[atA] !== bytes[atB]) return bytes[atA]! - bytes[atB]!;
-    }
-    return endA - atA - (endB - atB);
-  }
-}
-
-/** One node for every prefix that the piece before does not have too, and the root. */
-function countNodes(bytes: Uint8Array, offsets: Int32Array, order: Int32Array): number {
-  let nodes = 1;
-  for (let i = 0; i < order.length; i++) {
-    const start = offsets[order[i]!]!;
-    const length = offsets[order[i]! + 1]! - start;
-    if (length <= 0) throw new RangeError('a piece is empty');
-    let shared = 0;
-    if (i > 0) {
-      const before = offsets[order[i - 1]!]!;
-      const most = Math.min(length, offsets[order[i - 1]! + 1]! - before);
-      while (shared < most && bytes[start + shared] === bytes[before + shared]) shared++;
-    }
-    nodes += length - shared;
-  }
-  return nodes;
 }
