@@ -60,6 +60,9 @@ const ENTRY_MEANINGS: Readonly<Record<EntryKey, string>> = {
   idleStopMs:
     'Stops the command after this many milliseconds without a call; the next one starts it again. `0` is never. Default: `300000` for a lazy one, else `0`.',
   auth: "`own` (these headers; the default) or `forward` (each caller's own `Authorization`, and no other header).",
+  origin:
+    '`agent` stands at a server that an agent added: its tools count as writes until you approve it. Without the line (or with `config`) it is yours.',
+  allowPrivate: '`true`: a server that an agent added may be at an address of your own network.',
   enabled: '`false` leaves the server out.',
   disabled: '`true` leaves the server out.',
 };

@@ -20,6 +20,14 @@ export const ERROR_CODES = {
     meaning: 'The configuration has mistakes; each is listed with where it came from.',
     retryable: false,
   },
+  config_write_failed: {
+    meaning: 'The configuration (or what is kept beside it) could not be written; it is as it was.',
+    retryable: false,
+  },
+  config_busy: {
+    meaning: 'Another process is writing the configuration; nothing was changed.',
+    retryable: true,
+  },
   usage: { meaning: 'The command line was not understood.', retryable: false },
   listen_failed: { meaning: 'The address to listen on could not be opened.', retryable: false },
   upstream_unresolved: {
@@ -78,6 +86,19 @@ export const ERROR_CODES = {
     meaning: 'The registry lists no server with this id.',
     retryable: false,
   },
+  server_not_addable: {
+    meaning: 'The server cannot be added: its registry gives neither an endpoint nor a command that runs it.',
+    retryable: false,
+  },
+  server_inputs_missing: {
+    meaning: 'The server needs something only a person can give (a key, an address); each is named.',
+    retryable: false,
+  },
+  upstream_not_found: {
+    meaning: 'No upstream has this name, or it stands in no file that could be changed.',
+    retryable: false,
+  },
+  upstream_exists: { meaning: 'There is an upstream of this name already.', retryable: false },
   registry_has_no_servers: {
     meaning: 'The registry is known but has no listing a program can read; its page is named.',
     retryable: false,

@@ -17,9 +17,9 @@ import { readSettingJson, readSettingText } from './setting-value.ts';
 import type { ReadValue, SettingValue } from './setting-value.ts';
 import { readRegistries } from './registry-entry.ts';
 import type { KnownRegistryFacts } from './registry-entry.ts';
-import { readSource } from './source-file.ts';
+import { parseSource, readSource } from './source-file.ts';
 import type { SourceFile } from './source-file.ts';
-import { PLAIN_FORWARD, readServers } from './upstream-entry.ts';
+import { isServers, PLAIN_FORWARD, readServers } from './upstream-entry.ts';
 import { isPlainRemote, mistakeInUrl } from './upstream-url.ts';
 
 /** A setting as the command line gave it. */
@@ -35,6 +35,8 @@ export interface LoadInput {
   readonly cwd: string;
   readonly home: string;
   readonly platform: NodeJS.Platform;
+  /** Stands for what is in the file: a text that is not written yet. */
+  readonly fileText?: string;
   /** The registries that ship with the program; asked only when the file names registries of its own. */
   readonly knownRegistries?: () => Promise<KnownRegistryFacts>;
 }
@@ -72,7 +74,7 @@ export async function loadConfig(input: LoadInput): Promise<Loaded> {
   const byVariable = readVariables(input, findings);
   const named = byFlag.get('config') ?? byVariable.get('config');
   const path = named === undefined ? defaultConfigPath(input) : pathOf(named, input.home);
-  const file = await openFile(path, named, findings);
+  const file = await openFile(path, named, input.fileText, findings);
   const members = file === undefined ? [] : membersOf(file, findings);
   const byFile = file === undefined ? [] : readFileSettings(file, members, findings);
   for (const place of [byFile, byVariable, byFlag]) for (const [name, value] of place) given.set(name, value);
@@ -183,9 +185,10 @@ function pathOf(given: Given, home: string): string {
 async function openFile(
   path: string,
   named: Given | undefined,
+  text: string | undefined,
   findings: Findings,
 ): Promise<SourceFile | undefined> {
-  const source = await readSource(path);
+  const source = text === undefined ? await readSource(path) : await parseSource(path, text);
   switch (source.kind) {
     case 'read':
       return source.file;
@@ -199,15 +202,8 @@ async function openFile(
   }
 }
 
-/** Keys that hold upstreams; `servers` is VS Code's name for it. */
-const SERVER_KEYS: ReadonlySet<string> = new Set(['mcpServers', 'mcp_servers', 'servers']);
-
 /** Keys other programs put beside their servers. */
 const FOREIGN_KEYS: ReadonlySet<string> = new Set(['$schema', 'inputs']);
-
-function isServers(member: JsonMember): boolean {
-  return SERVER_KEYS.has(member.key);
-}
 
 function membersOf(file: SourceFile, findings: Findings): readonly JsonMember[] {
   if (file.root.kind === 'object') return file.root.members;

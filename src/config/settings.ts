@@ -31,7 +31,12 @@ const MAX_BYTES = 500_000_000;
 const MAX_COUNT = 1_000_000;
 
 /** Limits that may be 0, and what that means is plain: do not wait. Every other limit is at least 1. */
-const MAY_BE_ZERO: ReadonlySet<LimitName> = new Set(['startWaitMs', 'instructionsWaitMs', 'drainMs']);
+const MAY_BE_ZERO: ReadonlySet<LimitName> = new Set([
+  'startWaitMs',
+  'instructionsWaitMs',
+  'drainMs',
+  'maxQueuedCalls',
+]);
 
 const OWN = {
   listen: {

@@ -50,8 +50,13 @@ export async function readSource(path: string): Promise<ReadSource> {
   if ((bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff)) {
     return broken('is written in UTF-16; save it as UTF-8.');
   }
+  return parseSource(path, bytes.toString('utf8'));
+}
+
+/** The same of a text that is in no file yet, said to be at `path`. */
+export async function parseSource(path: string, content: string): Promise<ReadSource> {
   // A byte order mark becomes a space, so that offsets stay true.
-  const text = bytes.toString('utf8').replace(/^\uFEFF/, ' ');
+  const text = content.replace(/^\uFEFF/, ' ');
   const originAt = (offset: number): Origin => ({ kind: 'file', path, ...placeOf(text, offset) });
   const tree = await readTree(text);
   if ('root' in tree)

@@ -23,6 +23,8 @@ export const ENTRY_KEYS = {
   start: ['start'],
   idleStopMs: ['idleStopMs', 'idle_stop_ms'],
   auth: ['auth'],
+  origin: ['origin'],
+  allowPrivate: ['allowPrivate', 'allow_private'],
   enabled: ['enabled'],
   disabled: ['disabled'],
 } as const;
@@ -48,6 +50,13 @@ export const INEFFECTIVE_KEYS: ReadonlySet<string> = new Set(
     ' ',
   ),
 );
+
+/** Keys that hold upstreams; `servers` is VS Code's name for it. */
+const SERVER_KEYS: ReadonlySet<string> = new Set(['mcpServers', 'mcp_servers', 'servers']);
+
+export function isServers(member: JsonMember): boolean {
+  return SERVER_KEYS.has(member.key);
+}
 
 /** The longest wait a timer can hold. */
 const MAX_TIMER_MS = 2_147_483_647;
@@ -219,10 +228,36 @@ class EntryReader {
     const auth = this.#auth();
     const transport = this.#transport(options.home);
     const description = this.#description();
+    const origin = this.#origin();
+    const allowPrivate = this.#boolean('allowPrivate') ?? false;
     if (auth === 'forward' && transport !== undefined) this.#checkForwarded(transport, options);
-    if (name === undefined || auth === undefined || transport === undefined) return undefined;
-    const record = { name, origin: 'config', trusted: true, enabled, auth, transport } as const;
-    return description === undefined ? record : { ...record, description };
+    if (auth === 'forward' && origin === 'agent') {
+      this.#wrong(
+        this.#start,
+        'was added by an agent, so it may not be sent callers\' credentials ("auth").',
+      );
+    }
+    if (name === undefined || auth === undefined || transport === undefined || origin === undefined)
+      return undefined;
+    return {
+      name,
+      origin,
+      trusted: origin !== 'agent',
+      enabled,
+      auth,
+      transport,
+      ...(description === undefined ? {} : { description }),
+      ...(origin === 'agent' && !allowPrivate ? { publicOnly: true } : {}),
+    };
+  }
+
+  /** Who added it. What an agent added is not trusted, whatever else the entry says, until a person approves it. */
+  #origin(): 'config' | 'agent' | undefined {
+    const member = this.#members.get('origin');
+    if (member === undefined) return 'config';
+    const { node } = member;
+    if (node.kind === 'string' && (node.value === 'config' || node.value === 'agent')) return node.value;
+    return this.#wrong(node.start, 'must be "agent" (an agent added it) or "config" (you did).', '.origin');
   }
 
   /** On one line: it becomes part of a tool's description. */

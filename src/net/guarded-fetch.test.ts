@@ -6,8 +6,9 @@ import { startFixtureRegistry } from '../../test/support/fixture-registry.ts';
 import { startForwardProxy } from '../../test/support/forward-proxy.ts';
 import { ssrfUrls } from '../../test/support/ssrf-urls.ts';
 import { mistakeInAddress } from './address.ts';
-import { guardedLookup, openGuardedFetch } from './guarded-fetch.ts';
+import { openGuardedFetch } from './guarded-fetch.ts';
 import type { GuardedFetch, GuardedReply, GuardedRequest } from './guarded-fetch.ts';
+import { guardedLookup } from './guarded-lookup.ts';
 
 const strict = { allowInsecure: false, allowPrivate: false };
 const plain = { allowInsecure: true, allowPrivate: false };

@@ -5,6 +5,7 @@ import { openDeadline, pause } from '../base/deadline.ts';
 import { USER_AGENT } from '../base/product.ts';
 import { isAddress, mistakeInAddress } from './address.ts';
 import type { AddressRules } from './address.ts';
+import { ForbiddenAddress, forbiddenIn, guardedLookup } from './guarded-lookup.ts';
 import { reasonOf } from './http-client.ts';
 import { proxySettings } from './proxy-environment.ts';
 import type { Environment, ProxySettings } from './proxy-environment.ts';
@@ -98,23 +99,6 @@ export function mistakeInGuardedUrl(url: string | URL, rules: FetchRules): strin
 
 const said = (mistake: string | undefined): string | undefined =>
   mistake === undefined ? undefined : `leads to a forbidden address: ${mistake}`;
-
-/** A resolver that gives no address the rules forbid. One forbidden address among several forbids the name. */
-export function guardedLookup(lookup: LookupFunction, rules: AddressRules): LookupFunction {
-  return (hostname, options, callback) => {
-    lookup(hostname, options, (error, addresses, family) => {
-      if (error !== null) return callback(error, addresses, family);
-      for (const each of Array.isArray(addresses) ? addresses : [{ address: addresses }]) {
-        const mistake = mistakeInAddress(each.address, rules);
-        if (mistake === undefined) continue;
-        return callback(new ForbiddenAddress(`${hostname}: ${mistake}`), '', 0);
-      }
-      callback(null, addresses, family);
-    });
-  };
-}
-
-class ForbiddenAddress extends Error {}
 
 export function openGuardedFetch(options: GuardedFetchOptions = {}): GuardedFetch {
   const lookup: LookupFunction = options.lookup ?? systemLookup;
@@ -263,19 +247,6 @@ function withMore(refusal: FetchRefusal, more: string): FetchRefusal {
   if (more === '') return refusal;
   const { reason, message, status, cause } = refusal;
   return new FetchRefusal(reason, message + more, { cause, ...(status === undefined ? {} : { status }) });
-}
-
-function forbiddenIn(thrown: unknown): string | undefined {
-  for (let error: unknown = thrown; error instanceof Error; error = error.cause) {
-    if (error instanceof ForbiddenAddress) return error.message;
-    if (error instanceof AggregateError) {
-      for (const one of error.errors) {
-        const found = forbiddenIn(one);
-        if (found !== undefined) return found;
-      }
-    }
-  }
-  return undefined;
 }
 
 /** Where a redirect leads, when that is the same host, not less safe, and allowed. */

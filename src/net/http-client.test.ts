@@ -31,7 +31,7 @@ async function serve(listener: RequestListener, tls = false): Promise<Site> {
 }
 
 async function client(env: Record<string, string> = {}, maxMessageBytes = 1_000_000): Promise<HttpClient> {
-  const opened = await openHttpClient({ env, maxMessageBytes });
+  const opened = await openHttpClient({ env, maxMessageBytes, dialTimeoutMs: 5_000 });
   whenDone(() => opened.close());
   return opened;
 }

@@ -1,7 +1,10 @@
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
-import type { Readable, Transform } from 'node:stream';
+import type { LookupFunction } from 'node:net';
+import { Readable } from 'node:stream';
+import type { Transform } from 'node:stream';
 import type * as Undici from 'undici';
 import type { Dispatcher } from 'undici';
+import type { Deadline } from '../base/deadline.ts';
 import { proxySettings } from './proxy-environment.ts';
 import type { Environment } from './proxy-environment.ts';
 
@@ -36,9 +39,12 @@ export interface HttpReply {
 export interface HttpRequest {
   readonly method: 'GET' | 'POST' | 'DELETE';
   readonly url: string;
-  readonly headers: Readonly<Record<string, string>>;
+  /** By name, or name and value in turns; a name must not come twice. */
+  readonly headers: Readonly<Record<string, string>> | readonly string[];
   readonly body?: string;
+  /** What ends the request and the reading of its answer: one of the two. */
   readonly signal?: AbortSignal;
+  readonly deadline?: Deadline;
 }
 
 /**
@@ -53,9 +59,6 @@ export interface HttpClient {
   close(): Promise<void>;
 }
 
-/** Longest a TCP and TLS handshake may take. */
-const CONNECT_TIMEOUT_MS = 5_000;
-
 /** Waiting is bounded by each request's own deadline; progress may keep a call alive for long. */
 const PATIENT = { headersTimeout: 0, bodyTimeout: 0 };
 
@@ -64,34 +67,29 @@ export interface HttpClientOptions {
   readonly env: Environment;
   /** Most decoded bytes of one answer, or one event of a stream, that `fetch` takes. */
   readonly maxMessageBytes: number;
+  /** Longest a TCP and TLS handshake may take, in milliseconds. */
+  readonly dialTimeoutMs: number;
+  /** How names become addresses; the system's resolver when left out. */
+  readonly lookup?: LookupFunction;
 }
 
 /** Opens the client; loads the HTTP library only now, because a run with child processes alone never needs it. */
-export async function openHttpClient({ env, maxMessageBytes }: HttpClientOptions): Promise<HttpClient> {
+export async function openHttpClient({
+  env,
+  maxMessageBytes,
+  dialTimeoutMs,
+  lookup,
+}: HttpClientOptions): Promise<HttpClient> {
   const undici = await import('undici');
-  const direct = new undici.Agent({ connect: { timeout: CONNECT_TIMEOUT_MS }, ...PATIENT });
-  const proxied = openProxied(undici, env);
+  const dial = { timeout: dialTimeoutMs, ...(lookup === undefined ? {} : { lookup }) };
+  const direct = new undici.Agent({ connect: dial, ...PATIENT });
+  const proxied = openProxied(undici, env, dial);
   const dispatcherFor = (url: string): Dispatcher =>
     proxied === undefined || isLoopback(url) ? direct : proxied;
+  const placeFor = createPlaces(dispatcherFor);
 
   return {
-    async send({ method, url, headers, body, signal }) {
-      let data: Dispatcher.ResponseData;
-      try {
-        data = await undici.request(url, {
-          dispatcher: dispatcherFor(url),
-          ...PATIENT,
-          method,
-          headers: { 'accept-encoding': 'identity', ...headers },
-          ...(body === undefined ? {} : { body }),
-          ...(signal === undefined ? {} : { signal }),
-        });
-      } catch (thrown) {
-        if (signal?.aborted) throw signal.reason;
-        throw new HttpFailure(phaseOf(thrown), thrown);
-      }
-      return replyOf(data, signal);
-    },
+    send: (request) => exchange(placeFor(request.url), request),
     // The library's fetch is the one Node ships; its types differ only in where they are declared.
     fetch: (async (input: string | URL, init?: RequestInit) => {
       const reply = await undici.fetch(input, {
@@ -106,14 +104,19 @@ export async function openHttpClient({ env, maxMessageBytes }: HttpClientOptions
   };
 }
 
-function openProxied(undici: typeof Undici, env: Environment): Dispatcher | undefined {
+function openProxied(
+  undici: typeof Undici,
+  env: Environment,
+  dial: { readonly timeout: number; readonly lookup?: LookupFunction },
+): Dispatcher | undefined {
   const settings = proxySettings(env);
   if (settings === undefined) return undefined;
-  const tls = { timeout: CONNECT_TIMEOUT_MS };
+  // The proxy itself is the operator's own word, wherever it is.
+  const tls = { timeout: dial.timeout };
   const options = {
     ...settings,
     ...PATIENT,
-    connect: tls,
+    connect: dial,
     proxyTls: tls,
     requestTls: tls,
     // A plain http URL is asked of the proxy as such; many refuse to tunnel to port 80.
@@ -156,93 +159,275 @@ function lastBlankLine(chunk: Uint8Array): number {
   return Math.max(text.lastIndexOf('\n\n'), text.lastIndexOf('\r\n\r\n'), text.lastIndexOf('\r\r'));
 }
 
-function replyOf(data: Dispatcher.ResponseData, signal: AbortSignal | undefined): HttpReply {
-  const encoding = headerOf(data, 'content-encoding');
-  const body = guardedBody(data.body, encoding, signal);
-  return {
-    status: data.statusCode,
-    header: (name) => headerOf(data, name),
-    body,
-    async text(maxBytes) {
-      const chunks: Uint8Array[] = [];
-      let bytes = 0;
-      for await (const chunk of body) {
-        bytes += chunk.length;
-        if (bytes > maxBytes) {
-          data.body.destroy();
-          throw new BodyTooLarge(`more than ${maxBytes} bytes`);
-        }
-        chunks.push(chunk);
-      }
-      return Buffer.concat(chunks, bytes).toString('utf8');
-    },
-    cancel() {
-      // A destroyed body reports the abort as an error nobody waits for any more.
-      data.body.on('error', () => undefined);
-      data.body.destroy();
-    },
+/** A body nobody reads yet is taken in up to this many bytes, then its connection waits. */
+const READ_AHEAD_BYTES = 65_536;
+
+interface Place {
+  readonly dispatcher: Dispatcher;
+  readonly origin: string;
+  readonly path: string;
+}
+
+/** Most URLs remembered; older upstreams put a session's id into theirs. */
+const MAX_PLACES = 1_000;
+
+/** Taking a URL apart costs more than the rest of choosing where to send a request. */
+function createPlaces(dispatcherFor: (url: string) => Dispatcher): (url: string) => Place {
+  const places = new Map<string, Place>();
+  return (url) => {
+    let place = places.get(url);
+    if (place === undefined) {
+      const { origin, pathname, search } = new URL(url);
+      place = { dispatcher: dispatcherFor(url), origin, path: pathname + search };
+      if (places.size >= MAX_PLACES) places.clear();
+      places.set(url, place);
+    }
+    return place;
   };
 }
 
-function headerOf(data: Dispatcher.ResponseData, name: string): string | undefined {
-  const value = data.headers[name];
-  return Array.isArray(value) ? value.join(', ') : value;
+function exchange({ dispatcher, origin, path }: Place, request: HttpRequest): Promise<HttpReply> {
+  const { method, headers, body, signal, deadline } = request;
+  return new Promise((resolve, reject) => {
+    const running = new Exchange(signal, deadline, resolve, reject);
+    if (!running.begin()) return;
+    dispatcher.dispatch(
+      {
+        origin,
+        path,
+        method,
+        headers: Array.isArray(headers)
+          ? ['accept-encoding', 'identity', ...(headers as readonly string[])]
+          : { 'accept-encoding': 'identity', ...(headers as Readonly<Record<string, string>>) },
+        ...(body === undefined ? {} : { body }),
+        ...PATIENT,
+      },
+      running,
+    );
+  });
 }
 
-async function* guardedBody(
-  body: Readable,
-  encoding: string | undefined,
-  signal: AbortSignal | undefined,
-): AsyncGenerator<Uint8Array> {
-  try {
-    yield* decoded(body, encoding);
-  } catch (thrown) {
-    if (signal?.aborted) throw signal.reason;
-    throw new HttpFailure('exchange', thrown);
-  }
-}
+/**
+ * One request and its answer, from the library's events. A small answer is whole before anybody asks for its body, so
+ * it is kept as it came; a body that nobody reads yet stops its connection after `READ_AHEAD_BYTES`.
+ */
+class Exchange implements HttpReply, Dispatcher.DispatchHandler {
+  status = 0;
+  #headers: Readonly<Record<string, string | string[] | undefined>> = {};
+  #controller: Dispatcher.DispatchController | undefined;
+  #chunks: Buffer[] = [];
+  #bytes = 0;
+  /** More than this that nobody has read makes the connection wait. */
+  #readAhead = READ_AHEAD_BYTES;
+  #isOver = false;
+  #failure: unknown;
+  #wake: (() => void) | undefined;
+  #resolve: (reply: HttpReply) => void;
+  #reject: (reason: unknown) => void;
+  readonly #signal: AbortSignal | undefined;
+  readonly #deadline: Deadline | undefined;
+  readonly #onAbort = (): void => {
+    this.#stop(this.#signal?.aborted === true ? this.#signal.reason : this.#deadline?.reason);
+  };
 
-/** We ask for no compression (an event stream would wait in it), and some servers compress all the same. */
-async function* decoded(body: Readable, encoding: string | undefined): AsyncGenerator<Uint8Array> {
-  let decoder: Transform | undefined;
-  try {
-    decoder = decoderFor(encoding);
-  } catch (thrown) {
-    body.on('error', () => undefined);
-    body.destroy();
-    throw thrown;
+  constructor(
+    signal: AbortSignal | undefined,
+    deadline: Deadline | undefined,
+    resolve: (reply: HttpReply) => void,
+    reject: (reason: unknown) => void,
+  ) {
+    this.#signal = signal;
+    this.#deadline = deadline;
+    this.#resolve = resolve;
+    this.#reject = reject;
   }
-  if (decoder === undefined) return yield* body;
-  body.on('error', (error) => decoder.destroy(error));
-  body.pipe(decoder);
-  try {
-    yield* decoder as AsyncIterable<Uint8Array>;
-  } finally {
-    // Given up in the middle, or cut off: neither half may be left behind.
-    decoder.destroy();
-    if (!body.readableEnded) {
-      body.on('error', () => undefined);
-      body.destroy();
+
+  /** Starts to listen for the end of its time; false when that has come already. */
+  begin(): boolean {
+    this.#signal?.addEventListener('abort', this.#onAbort, { once: true });
+    if (this.#signal?.aborted === true) this.#onAbort();
+    else this.#deadline?.onAbort(this.#onAbort);
+    return !this.#isOver;
+  }
+
+  header(name: string): string | undefined {
+    const value = this.#headers[name];
+    return Array.isArray(value) ? value.join(', ') : value;
+  }
+
+  get body(): AsyncIterable<Uint8Array> {
+    return this.#guarded();
+  }
+
+  async text(maxBytes: number): Promise<string> {
+    const decoder = decoderOf(this.header('content-encoding'));
+    if (decoder.kind !== 'none') return this.#unpackedText(maxBytes);
+    this.#readAhead = maxBytes;
+    for (;;) {
+      if (this.#bytes > maxBytes) {
+        this.cancel();
+        throw new BodyTooLarge(`more than ${maxBytes} bytes`);
+      }
+      if (this.#isOver) break;
+      this.#controller?.resume();
+      await this.#more();
+    }
+    if (this.#failure !== undefined) throw this.#failure;
+    const [first] = this.#chunks;
+    const whole =
+      this.#chunks.length === 1 && first !== undefined ? first : Buffer.concat(this.#chunks, this.#bytes);
+    this.#chunks = [];
+    return whole.toString('utf8');
+  }
+
+  cancel(): void {
+    if (!this.#isOver) this.#stop(new Error('the answer is not wanted any more'));
+    this.#chunks = [];
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#isOver) controller.abort(abortError(this.#failure));
+  }
+
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: Readonly<Record<string, string | string[] | undefined>>,
+  ): void {
+    // Interim answers (103 and the like) come before the answer.
+    if (status < 200 || this.#isOver) return;
+    this.status = status;
+    this.#headers = headers;
+    this.#resolve(this);
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#isOver) return;
+    this.#chunks.push(chunk);
+    this.#bytes += chunk.length;
+    if (this.#bytes > this.#readAhead) controller.pause();
+    this.#wake?.();
+  }
+
+  onResponseEnd(): void {
+    if (!this.#isOver) this.#end();
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    if (this.#isOver) return;
+    // The library says when it begins to write; until then nothing can have left.
+    const phase = this.#controller === undefined || phaseOf(error) === 'connect' ? 'connect' : 'exchange';
+    this.#failure = new HttpFailure(phase, error);
+    this.#end();
+  }
+
+  #stop(reason: unknown): void {
+    if (this.#isOver) return;
+    this.#failure = reason ?? new Error('aborted');
+    this.#end();
+    this.#controller?.abort(abortError(this.#failure));
+  }
+
+  /** Over, one way or the other: nobody needs to tell it anything any more. */
+  #end(): void {
+    this.#isOver = true;
+    this.#signal?.removeEventListener('abort', this.#onAbort);
+    this.#deadline?.onAbort(undefined);
+    if (this.#failure !== undefined) this.#reject(this.#failure);
+    this.#wake?.();
+  }
+
+  #more(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wake = resolve;
+    });
+  }
+
+  async #unpackedText(maxBytes: number): Promise<string> {
+    const chunks: Uint8Array[] = [];
+    let bytes = 0;
+    for await (const chunk of this.#guarded()) {
+      bytes += chunk.length;
+      if (bytes > maxBytes) throw new BodyTooLarge(`more than ${maxBytes} bytes`);
+      chunks.push(chunk);
+    }
+    return Buffer.concat(chunks, bytes).toString('utf8');
+  }
+
+  async *#guarded(): AsyncGenerator<Uint8Array> {
+    try {
+      yield* this.#decoded();
+    } catch (thrown) {
+      const { reason } = this.#signal?.aborted === true ? this.#signal : (this.#deadline ?? {});
+      if (this.#signal?.aborted === true || this.#deadline?.aborted === true) throw reason;
+      throw thrown instanceof HttpFailure ? thrown : new HttpFailure('exchange', thrown);
+    } finally {
+      // Given up in the middle, or cut off.
+      this.cancel();
+    }
+  }
+
+  /** We ask for no compression (an event stream would wait in it), and some servers compress all the same. */
+  async *#decoded(): AsyncGenerator<Uint8Array> {
+    const decoder = decoderOf(this.header('content-encoding'));
+    if (decoder.kind === 'unknown') {
+      throw new Error(
+        `it is compressed in a way nobody asked for (content-encoding: ${decoder.name.slice(0, 40)})`,
+      );
+    }
+    if (decoder.kind === 'none') return yield* this.#raw();
+    const unpack = decoder.open();
+    const packed = Readable.from(this.#raw());
+    packed.on('error', (error) => unpack.destroy(error));
+    packed.pipe(unpack);
+    try {
+      yield* unpack as AsyncIterable<Uint8Array>;
+    } finally {
+      // Neither half may be left behind.
+      unpack.destroy();
+      packed.destroy();
+    }
+  }
+
+  async *#raw(): AsyncGenerator<Uint8Array> {
+    for (;;) {
+      const chunks = this.#chunks;
+      this.#chunks = [];
+      this.#bytes = 0;
+      yield* chunks;
+      if (this.#chunks.length > 0) continue;
+      if (this.#failure !== undefined) throw this.#failure;
+      if (this.#isOver) return;
+      this.#controller?.resume();
+      await this.#more();
     }
   }
 }
 
-function decoderFor(encoding = 'identity'): Transform | undefined {
+function abortError(reason: unknown): Error {
+  return reason instanceof Error ? reason : new Error('aborted', { cause: reason });
+}
+
+type Decoder =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'known'; readonly open: () => Transform }
+  | { readonly kind: 'unknown'; readonly name: string };
+
+function decoderOf(encoding = 'identity'): Decoder {
   switch (encoding.trim().toLowerCase()) {
     case '':
     case 'identity':
-      return undefined;
+      return { kind: 'none' };
     case 'gzip':
     case 'x-gzip':
-      return createGunzip();
+      return { kind: 'known', open: createGunzip };
     case 'br':
-      return createBrotliDecompress();
+      return { kind: 'known', open: createBrotliDecompress };
     case 'deflate':
-      return createInflate();
+      return { kind: 'known', open: createInflate };
     default:
-      throw new Error(
-        `it is compressed in a way nobody asked for (content-encoding: ${encoding.slice(0, 40)})`,
-      );
+      return { kind: 'unknown', name: encoding };
   }
 }
 
@@ -257,6 +442,7 @@ const BEFORE_SENDING = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
   'UND_ERR_PRX_TLS',
   'UND_ERR_INVALID_ARG',
+  'FORBIDDEN_ADDRESS',
 ]);
 
 /** Whether anything may have been sent. Also used for errors of `fetch`, which wraps them as the cause. */

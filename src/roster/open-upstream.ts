@@ -10,6 +10,8 @@ import type { UpstreamRecord } from './record.ts';
 
 export interface OpenUpstreamParts {
   readonly http: HttpParts['http'];
+  /** The same for addresses of the public internet alone. */
+  readonly publicHttp: HttpParts['http'];
   readonly limits: Limits;
   readonly env: Environment;
 }
@@ -48,7 +50,7 @@ export function openUpstream(
     return new StdioUpstream(record.name, spec, { life: { start, idleStopMs }, limits, events });
   }
   const target = { url: resolve(transport.url, 'url'), headers: resolveAll(transport.headers, 'header') };
-  const how = { http: parts.http, limits, events };
+  const how = { http: record.publicOnly === true ? parts.publicHttp : parts.http, limits, events };
   return transport.type === 'sse'
     ? new SseUpstream(record.name, target, how)
     : new RemoteUpstream(record.name, target, how);

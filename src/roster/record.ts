@@ -35,4 +35,9 @@ export interface UpstreamRecord {
   /** `own`: its configured headers and environment. `forward`: the caller's `Authorization`, and nothing else of theirs. */
   readonly auth: 'own' | 'forward';
   readonly transport: UpstreamTransport;
+  /**
+   * True: it is reached at public addresses only, whatever its name resolves to at the time. So is what an agent
+   * added, unless a person confirmed an address of their own network.
+   */
+  readonly publicOnly?: true;
 }
