@@ -28,7 +28,8 @@ export function quantize(numbers: usize, count: i32, limit: f32, out: usize): f3
  * bias. Then, when `rectify` is 1, what is negative becomes 0. Then, when `residual` is not 0, the number of the same
  * place there is added. Outputs and residuals lie `outputStep` and `residualStep` bytes apart.
  *
- * Four rows of weights meet three positions at a time: of the sizes tried the one that keeps most in registers.
+ * More than one position is rounded up to a multiple of 4, and what lies beyond is read and written too: two rows of
+ * weights meet four positions at a time, which keeps all sums in registers (the sizes tried: docs/benchmarks.md).
  */
 export function multiply(
   weights: usize,
@@ -47,6 +48,8 @@ export function multiply(
   residualStep: i32,
 ): void {
   const row = <usize>length;
+  const step = <usize>outputStep;
+  const back = residual === 0 ? 0 : <usize>residualStep;
   for (let output = 0; output < outputs; output += 4) {
     const w0 = weights + <usize>output * row;
     const w1 = w0 + row;
@@ -55,68 +58,110 @@ export function multiply(
     const place = <usize>output << 2;
     const factor = f32x4.mul(v128.load(scales + place), f32x4.splat(scale));
     const bias = v128.load(biases + place);
-    let position = 0;
-    for (; position + 3 <= positions; position += 3) {
+    if (positions === 1) {
+      let a0 = i32x4.splat(0), a1 = a0, a2 = a0, a3 = a0;
+      for (let at: usize = 0; at < row; at += 16) {
+        const low = v128.load(input + (at << 1));
+        const high = v128.load(input + (at << 1), 16);
+        a0 = i32x4.add(a0, dot(v128.load(w0 + at), low, high));
+        a1 = i32x4.add(a1, dot(v128.load(w1 + at), low, high));
+        a2 = i32x4.add(a2, dot(v128.load(w2 + at), low, high));
+        a3 = i32x4.add(a3, dot(v128.load(w3 + at), low, high));
+      }
+      finish(out + place, fold(halves(a0, a1), halves(a2, a3)), factor, bias, rectify, residual === 0 ? 0 : residual + place);
+      continue;
+    }
+    for (let position = 0; position < positions; position += 4) {
       const x0 = input + <usize>position * <usize>inputStep;
       const x1 = x0 + <usize>inputStep;
       const x2 = x1 + <usize>inputStep;
-      let a00 = i32x4.splat(0), a01 = a00, a02 = a00, a03 = a00;
-      let a10 = a00, a11 = a00, a12 = a00, a13 = a00;
-      let a20 = a00, a21 = a00, a22 = a00, a23 = a00;
-      for (let at: usize = 0; at < row; at += 8) {
-        const v0 = v128.load(x0 + (at << 1));
-        const v1 = v128.load(x1 + (at << 1));
-        const v2 = v128.load(x2 + (at << 1));
-        let w = v128.load_ext<i8>(w0 + at);
-        a00 = i32x4.add(a00, i32x4.dot_i16x8_s(w, v0));
-        a10 = i32x4.add(a10, i32x4.dot_i16x8_s(w, v1));
-        a20 = i32x4.add(a20, i32x4.dot_i16x8_s(w, v2));
-        w = v128.load_ext<i8>(w1 + at);
-        a01 = i32x4.add(a01, i32x4.dot_i16x8_s(w, v0));
-        a11 = i32x4.add(a11, i32x4.dot_i16x8_s(w, v1));
-        a21 = i32x4.add(a21, i32x4.dot_i16x8_s(w, v2));
-        w = v128.load_ext<i8>(w2 + at);
-        a02 = i32x4.add(a02, i32x4.dot_i16x8_s(w, v0));
-        a12 = i32x4.add(a12, i32x4.dot_i16x8_s(w, v1));
-        a22 = i32x4.add(a22, i32x4.dot_i16x8_s(w, v2));
-        w = v128.load_ext<i8>(w3 + at);
-        a03 = i32x4.add(a03, i32x4.dot_i16x8_s(w, v0));
-        a13 = i32x4.add(a13, i32x4.dot_i16x8_s(w, v1));
-        a23 = i32x4.add(a23, i32x4.dot_i16x8_s(w, v2));
+      const x3 = x2 + <usize>inputStep;
+      let p0 = i32x4.splat(0), q0 = p0, r0 = p0, s0 = p0;
+      let P0 = p0, Q0 = p0, R0 = p0, S0 = p0;
+      for (let at: usize = 0; at < row; at += 16) {
+        const one = v128.load(w0 + at);
+        const two = v128.load(w1 + at);
+        const oneLow = i16x8.extend_low_i8x16_s(one);
+        const oneHigh = i16x8.extend_high_i8x16_s(one);
+        const twoLow = i16x8.extend_low_i8x16_s(two);
+        const twoHigh = i16x8.extend_high_i8x16_s(two);
+        const pLow = v128.load(x0 + (at << 1));
+        const pHigh = v128.load(x0 + (at << 1), 16);
+        p0 = i32x4.add(p0, i32x4.add(i32x4.dot_i16x8_s(oneLow, pLow), i32x4.dot_i16x8_s(oneHigh, pHigh)));
+        P0 = i32x4.add(P0, i32x4.add(i32x4.dot_i16x8_s(twoLow, pLow), i32x4.dot_i16x8_s(twoHigh, pHigh)));
+        const qLow = v128.load(x1 + (at << 1));
+        const qHigh = v128.load(x1 + (at << 1), 16);
+        q0 = i32x4.add(q0, i32x4.add(i32x4.dot_i16x8_s(oneLow, qLow), i32x4.dot_i16x8_s(oneHigh, qHigh)));
+        Q0 = i32x4.add(Q0, i32x4.add(i32x4.dot_i16x8_s(twoLow, qLow), i32x4.dot_i16x8_s(twoHigh, qHigh)));
+        const rLow = v128.load(x2 + (at << 1));
+        const rHigh = v128.load(x2 + (at << 1), 16);
+        r0 = i32x4.add(r0, i32x4.add(i32x4.dot_i16x8_s(oneLow, rLow), i32x4.dot_i16x8_s(oneHigh, rHigh)));
+        R0 = i32x4.add(R0, i32x4.add(i32x4.dot_i16x8_s(twoLow, rLow), i32x4.dot_i16x8_s(twoHigh, rHigh)));
+        const sLow = v128.load(x3 + (at << 1));
+        const sHigh = v128.load(x3 + (at << 1), 16);
+        s0 = i32x4.add(s0, i32x4.add(i32x4.dot_i16x8_s(oneLow, sLow), i32x4.dot_i16x8_s(oneHigh, sHigh)));
+        S0 = i32x4.add(S0, i32x4.add(i32x4.dot_i16x8_s(twoLow, sLow), i32x4.dot_i16x8_s(twoHigh, sHigh)));
       }
-      const y = out + <usize>position * <usize>outputStep + place;
-      const r = residual === 0 ? 0 : residual + <usize>position * <usize>residualStep + place;
-      finish(y, sums(a00, a01, a02, a03), factor, bias, rectify, r);
-      finish(y + <usize>outputStep, sums(a10, a11, a12, a13), factor, bias, rectify, r === 0 ? 0 : r + <usize>residualStep);
-      finish(y + 2 * <usize>outputStep, sums(a20, a21, a22, a23), factor, bias, rectify, r === 0 ? 0 : r + 2 * <usize>residualStep);
-    }
-    for (; position < positions; position++) {
-      const x = input + <usize>position * <usize>inputStep;
-      let a0 = i32x4.splat(0), a1 = a0, a2 = a0, a3 = a0;
-      for (let at: usize = 0; at < row; at += 8) {
-        const v = v128.load(x + (at << 1));
-        a0 = i32x4.add(a0, i32x4.dot_i16x8_s(v128.load_ext<i8>(w0 + at), v));
-        a1 = i32x4.add(a1, i32x4.dot_i16x8_s(v128.load_ext<i8>(w1 + at), v));
-        a2 = i32x4.add(a2, i32x4.dot_i16x8_s(v128.load_ext<i8>(w2 + at), v));
-        a3 = i32x4.add(a3, i32x4.dot_i16x8_s(v128.load_ext<i8>(w3 + at), v));
+      const first0 = halves(p0, P0);
+      const first1 = halves(q0, Q0);
+      const first2 = halves(r0, R0);
+      const first3 = halves(s0, S0);
+      let p1 = i32x4.splat(0), q1 = p1, r1 = p1, s1 = p1;
+      let P1 = p1, Q1 = p1, R1 = p1, S1 = p1;
+      for (let at: usize = 0; at < row; at += 16) {
+        const one = v128.load(w2 + at);
+        const two = v128.load(w3 + at);
+        const oneLow = i16x8.extend_low_i8x16_s(one);
+        const oneHigh = i16x8.extend_high_i8x16_s(one);
+        const twoLow = i16x8.extend_low_i8x16_s(two);
+        const twoHigh = i16x8.extend_high_i8x16_s(two);
+        const pLow = v128.load(x0 + (at << 1));
+        const pHigh = v128.load(x0 + (at << 1), 16);
+        p1 = i32x4.add(p1, i32x4.add(i32x4.dot_i16x8_s(oneLow, pLow), i32x4.dot_i16x8_s(oneHigh, pHigh)));
+        P1 = i32x4.add(P1, i32x4.add(i32x4.dot_i16x8_s(twoLow, pLow), i32x4.dot_i16x8_s(twoHigh, pHigh)));
+        const qLow = v128.load(x1 + (at << 1));
+        const qHigh = v128.load(x1 + (at << 1), 16);
+        q1 = i32x4.add(q1, i32x4.add(i32x4.dot_i16x8_s(oneLow, qLow), i32x4.dot_i16x8_s(oneHigh, qHigh)));
+        Q1 = i32x4.add(Q1, i32x4.add(i32x4.dot_i16x8_s(twoLow, qLow), i32x4.dot_i16x8_s(twoHigh, qHigh)));
+        const rLow = v128.load(x2 + (at << 1));
+        const rHigh = v128.load(x2 + (at << 1), 16);
+        r1 = i32x4.add(r1, i32x4.add(i32x4.dot_i16x8_s(oneLow, rLow), i32x4.dot_i16x8_s(oneHigh, rHigh)));
+        R1 = i32x4.add(R1, i32x4.add(i32x4.dot_i16x8_s(twoLow, rLow), i32x4.dot_i16x8_s(twoHigh, rHigh)));
+        const sLow = v128.load(x3 + (at << 1));
+        const sHigh = v128.load(x3 + (at << 1), 16);
+        s1 = i32x4.add(s1, i32x4.add(i32x4.dot_i16x8_s(oneLow, sLow), i32x4.dot_i16x8_s(oneHigh, sHigh)));
+        S1 = i32x4.add(S1, i32x4.add(i32x4.dot_i16x8_s(twoLow, sLow), i32x4.dot_i16x8_s(twoHigh, sHigh)));
       }
-      const y = out + <usize>position * <usize>outputStep + place;
-      const r = residual === 0 ? 0 : residual + <usize>position * <usize>residualStep + place;
-      finish(y, sums(a0, a1, a2, a3), factor, bias, rectify, r);
+      let y = out + <usize>position * step + place;
+      let r = residual === 0 ? 0 : residual + <usize>position * back + place;
+      finish(y, fold(first0, halves(p1, P1)), factor, bias, rectify, r);
+      y += step;
+      r += back;
+      finish(y, fold(first1, halves(q1, Q1)), factor, bias, rectify, r);
+      y += step;
+      r += back;
+      finish(y, fold(first2, halves(r1, R1)), factor, bias, rectify, r);
+      y += step;
+      r += back;
+      finish(y, fold(first3, halves(s1, S1)), factor, bias, rectify, r);
     }
   }
 }
 
-/** The four lanes of each, added up, in one vector. */
-@inline function sums(a: v128, b: v128, c: v128, d: v128): v128 {
-  const ab = i32x4.add(
-    v128.shuffle<i32>(a, b, 0, 2, 4, 6),
-    v128.shuffle<i32>(a, b, 1, 3, 5, 7),
+@inline function dot(weights: v128, low: v128, high: v128): v128 {
+  return i32x4.add(
+    i32x4.dot_i16x8_s(i16x8.extend_low_i8x16_s(weights), low),
+    i32x4.dot_i16x8_s(i16x8.extend_high_i8x16_s(weights), high),
   );
-  const cd = i32x4.add(
-    v128.shuffle<i32>(c, d, 0, 2, 4, 6),
-    v128.shuffle<i32>(c, d, 1, 3, 5, 7),
-  );
+}
+
+/** The lanes of both added up to two each: a, a, b, b. */
+@inline function halves(a: v128, b: v128): v128 {
+  return i32x4.add(v128.shuffle<i32>(a, b, 0, 2, 4, 6), v128.shuffle<i32>(a, b, 1, 3, 5, 7));
+}
+
+/** Two such vectors added up to one lane each. */
+@inline function fold(ab: v128, cd: v128): v128 {
   return i32x4.add(v128.shuffle<i32>(ab, cd, 0, 2, 4, 6), v128.shuffle<i32>(ab, cd, 1, 3, 5, 7));
 }
 
