@@ -62,7 +62,7 @@ test('puts a tool first whose name ends with the one asked for', () => {
 
 test('answers nothing when no word is known', () => {
   const index = createDocumentPool().openView(tools);
-  expect(index.search('quxblorf zzyzx', { limit: 5 })).toEqual({ matches: [], coverage: 0 });
+  expect(index.search('quxblorf zzyzx', { limit: 5 })).toEqual({ matches: [], coverage: 0, basis: 'words' });
 });
 
 test('holds a document once for all views, and gives it back when the last is closed', () => {

@@ -1,5 +1,6 @@
 import { DocumentReader } from './document-reader.ts';
 import { FIELDS, RANKING, Weighing, type RankingConstants } from './fields.ts';
+import { isPrefixed } from './meaning-text.ts';
 import { Postings } from './postings.ts';
 import type {
   DocumentPool,
@@ -12,6 +13,7 @@ import type {
 import { Scratch } from './scratch.ts';
 import { toolText } from './tool-text.ts';
 import { View } from './view.ts';
+import { VectorMatrix } from './vector-matrix.ts';
 import { Vocabulary } from './vocabulary.ts';
 
 export interface PoolOptions {
@@ -39,6 +41,8 @@ export class Pool implements DocumentPool {
   languages = new Uint8Array(64);
   names: string[] = [];
   upstreams: string[] = [];
+  /** Vectors by document number; made with the first vector that comes. */
+  vectors: VectorMatrix | undefined;
 
   #reader = new DocumentReader(this.vocabulary);
   /** How many open views have the document. A document nobody has stays until compaction: refreshes bring it back. */
@@ -73,10 +77,17 @@ export class Pool implements DocumentPool {
     return new OpenView(view, () => this.#leave(view));
   }
 
+  setVector(document: number, vector: Float32Array): void {
+    this.vectors ??= new VectorMatrix(vector.length);
+    this.vectors.set(document, vector);
+  }
+
   /** The document of a tool; nobody holds it yet when it is new. */
   #numberOf(tool: IndexedTool): number {
-    let numbers = this.#numbers.get(tool.upstream);
-    if (numbers === undefined) this.#numbers.set(tool.upstream, (numbers = new Map()));
+    // Under a prefix the upstream is part of what an embedder reads, so that is another document.
+    const key = isPrefixed(tool) ? `${tool.upstream}\0` : tool.upstream;
+    let numbers = this.#numbers.get(key);
+    if (numbers === undefined) this.#numbers.set(key, (numbers = new Map()));
     const known = numbers.get(tool.digest);
     if (known !== undefined) return known;
     const number = this.#add(tool);
@@ -156,6 +167,7 @@ export class Pool implements DocumentPool {
     }
     this.lengths = lengths;
     this.languages = languages;
+    this.vectors = this.vectors?.renumbered(renumbered);
     this.names = this.names.filter(isKept);
     this.upstreams = this.upstreams.filter(isKept);
     this.#references = this.#references.filter(isKept);
@@ -198,6 +210,21 @@ class OpenView implements ToolIndex {
   explain(question: string, options: SearchOptions): Explanation {
     this.#demandOpen();
     return this.#view.explain(question, options);
+  }
+
+  get documents(): ToolIndex['documents'] {
+    this.#demandOpen();
+    return { all: this.#view.documents.length, embedded: this.#view.embedded };
+  }
+
+  unembedded(): readonly number[] {
+    this.#demandOpen();
+    return this.#view.unembedded();
+  }
+
+  setVector(position: number, vector: Float32Array): void {
+    this.#demandOpen();
+    this.#view.setVector(position, vector);
   }
 
   close(): void {

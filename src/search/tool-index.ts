@@ -35,7 +35,15 @@ export interface SearchOutcome {
   readonly matches: readonly Match[];
   /** Share (0–1) of the question's idf mass that the view's vocabulary knows. */
   readonly coverage: number;
+  /** What the order is made of. */
+  readonly basis: Basis;
 }
+
+/**
+ * `words`: by words alone, because the question has no vector or too few of the view's documents do; `part`: by words
+ * and meaning, while some documents still have no vector and stand where words put them; `meaning`: by both.
+ */
+export type Basis = 'words' | 'part' | 'meaning';
 
 /** Why the tools of an answer stand where they stand. */
 export interface Explanation extends SearchOutcome {
@@ -54,10 +62,16 @@ export interface ExplainedWord {
   readonly tools: number;
 }
 
-/** The match's score is `named + metFactor · Σ terms.score`. */
+/** The match's score is `named + words + meaning`. */
 export interface ExplainedMatch extends Match {
   /** What being named in the question adds; 0 when the question does not name the tool. */
   readonly named: number;
+  /** What its words add: `metFactor · Σ terms.score`, times 0.15 when meaning takes part. */
+  readonly words: number;
+  /** What meaning adds: how far its similarity lies above the view's mean, in standard deviations. */
+  readonly meaning: number;
+  /** The cosine of the question and the tool; absent when the tool has no vector or the question had none. */
+  readonly similarity?: number;
   /** What meeting several of the question's words multiplies the terms' scores by. */
   readonly metFactor: number;
   /** Best first. */
@@ -93,6 +107,18 @@ export interface ToolIndex {
   search(query: string, options: SearchOptions): SearchOutcome;
   /** The same answer with its reasons; slower, for people. */
   explain(query: string, options: SearchOptions): Explanation;
+  /** How many documents the view has (tools that are the same in all are one), and how many of them have a vector. */
+  readonly documents: { readonly all: number; readonly embedded: number };
+  /**
+   * Positions of tools whose document has no vector yet, one for each document. What an embedder reads of such a tool
+   * is its `meaningText`.
+   */
+  unembedded(): readonly number[];
+  /**
+   * Keeps the vector of a tool's document, in the pool: every view that has the document has its vector. All vectors
+   * of a pool have as many numbers as the first; one of another length is a `RangeError`.
+   */
+  setVector(position: number, vector: Float32Array): void;
   /** Gives the documents back to the pool. An index must not be searched after that. */
   close(): void;
 }

@@ -1,4 +1,5 @@
 import type { Weighing } from './fields.ts';
+import { LEAST_EMBEDDED, standardize, WORDS_WEIGHT } from './fusion.ts';
 import { matchName, namePieces, type NameMatch, type NamePiece } from './name-match.ts';
 import type { Pool } from './pool.ts';
 import { readQuestion } from './question.ts';
@@ -7,6 +8,15 @@ import { tenthsMet, ViewWords } from './view-words.ts';
 
 /** A tool that the question names stands before every tool it does not; word scores stay far below. */
 const NAME_SCORE: Readonly<Record<NameMatch, number>> = { exact: 20_000, suffix: 10_000 };
+
+/** What a question's vector says of a view's documents, by ordinal. */
+interface Meaning {
+  /** Cosines. */
+  readonly similarities: Float32Array;
+  /** The same in standard deviations from the mean. */
+  readonly standing: Float32Array;
+  readonly isEmbedded: (ordinal: number) => boolean;
+}
 
 /**
  * Some documents of the pool under the names of one kind of caller: their average field lengths, and the
@@ -21,6 +31,8 @@ export class View {
   /** For each document the positions of its tools in the caller's list (almost always one). */
   readonly #positions: readonly (number | readonly number[])[];
   readonly #exposedNames: readonly string[];
+  #ordinals: Int32Array | undefined;
+  #counted = { version: -1, embedded: 0 };
 
   /** `numbers` holds the document of each tool. */
   constructor(pool: Pool, numbers: readonly number[], tools: readonly IndexedTool[], weighing: Weighing) {
@@ -60,6 +72,34 @@ export class View {
     );
   }
 
+  /** How many of the documents have a vector. */
+  get embedded(): number {
+    const { vectors } = this.#pool;
+    if (vectors === undefined) return 0;
+    // Counted again only when a vector came or the pool compacted.
+    if (this.#counted.version !== vectors.version) {
+      let embedded = 0;
+      for (const document of this.documents) if (vectors.has(document)) embedded++;
+      this.#counted = { version: vectors.version, embedded };
+    }
+    return this.#counted.embedded;
+  }
+
+  unembedded(): readonly number[] {
+    const { vectors } = this.#pool;
+    const positions: number[] = [];
+    this.documents.forEach((document, ordinal) => {
+      if (vectors?.has(document) !== true) positions.push(this.#positionsOf(ordinal)[0]!);
+    });
+    return positions;
+  }
+
+  setVector(position: number, vector: Float32Array): void {
+    const document = this.documents[this.#ordinalsByPosition()[position] ?? -1];
+    if (document === undefined) throw new RangeError(`The view has no tool at position ${position}`);
+    this.#pool.setVector(document, vector);
+  }
+
   /** Takes over new document numbers after compaction, which keeps their order. */
   renumber(renumbered: Int32Array): void {
     this.#pool.scratch.drop(this);
@@ -72,27 +112,33 @@ export class View {
     try {
       const read = readQuestion(question, this.#words, this.#weighing.constants);
       const named = this.#namedTools(question);
-      this.#words.addTerms(read.terms, options.limit, named);
-      return { matches: this.#best(options.limit, named), coverage: this.#words.coverage(read) };
+      const coverage = this.#words.coverage(read);
+      const meaning = this.#meaning(options.vector);
+      if (meaning === undefined) {
+        this.#words.addTerms(read.terms, options.limit, named);
+        return { matches: this.#best(options.limit, named), coverage, basis: 'words' };
+      }
+      // A tool with few words may still be among the best, so every score is needed.
+      this.#words.addTerms(read.terms, Number.POSITIVE_INFINITY, named);
+      const basis = this.embedded === this.documents.length ? 'meaning' : 'part';
+      return { matches: this.#bestOfBoth(options.limit, named, meaning.standing), coverage, basis };
     } finally {
       scratch.clear();
     }
   }
 
   explain(question: string, options: SearchOptions): Explanation {
-    const { matches, coverage } = this.search(question, options);
+    const { matches, coverage, basis } = this.search(question, options);
     const { scratch } = this.#pool;
     const { constants } = this.#weighing;
     scratch.take(this, this.documents, this.#pool.capacity);
     const { terms, words, ignored } = readQuestion(question, this.#words, constants);
     const named = this.#namedTools(question);
-    const ordinals = new Map(
-      this.#positions.flatMap((_, ordinal) =>
-        this.#positionsOf(ordinal).map((position) => [position, ordinal]),
-      ),
-    );
+    const ordinals = this.#ordinalsByPosition();
+    const meaning = this.#meaning(options.vector);
+    const wordsWeight = meaning === undefined ? 1 : WORDS_WEIGHT;
     const explained = matches.map((match) => {
-      const ordinal = ordinals.get(match.position)!;
+      const ordinal = ordinals[match.position]!;
       let tenths = 0;
       const met = terms.flatMap((term) => {
         const found = this.#words.explain(term, this.documents[ordinal]!);
@@ -101,14 +147,18 @@ export class View {
         return [found];
       });
       const total = met.reduce((sum, { score }) => sum + score, 0);
+      const metFactor = this.#weighing.metFactor(tenths);
       return {
         ...match,
         named: named.get(ordinal) ?? 0,
-        metFactor: this.#weighing.metFactor(tenths),
+        words: wordsWeight * metFactor * total,
+        meaning: meaning?.standing[ordinal] ?? 0,
+        ...(meaning?.isEmbedded(ordinal) === true ? { similarity: meaning.similarities[ordinal]! } : {}),
+        metFactor,
         terms: met.map((term) => ({ ...term, share: term.score / total })).sort((a, b) => b.score - a.score),
       };
     });
-    return { matches: explained, coverage, words, ignored };
+    return { matches: explained, coverage, basis, words, ignored };
   }
 
   // ——— Tools the question names ———
@@ -142,12 +192,65 @@ export class View {
     return undefined;
   }
 
+  /** Made when it is first needed: most views are embedded already and never explained. */
+  #ordinalsByPosition(): Int32Array {
+    if (this.#ordinals !== undefined) return this.#ordinals;
+    const ordinals = new Int32Array(this.#exposedNames.length);
+    for (let ordinal = 0; ordinal < this.#positions.length; ordinal++)
+      for (const position of this.#positionsOf(ordinal)) ordinals[position] = ordinal;
+    return (this.#ordinals = ordinals);
+  }
+
   #positionsOf(ordinal: number): readonly number[] {
     const positions = this.#positions[ordinal]!;
     return typeof positions === 'number' ? [positions] : positions;
   }
 
+  // ——— Meaning ———
+
+  /**
+   * What the question's vector says of each document; undefined when there is none, when it is like nothing, or when
+   * too few documents have one. Documents without a vector stand at the average.
+   */
+  #meaning(question: Float32Array | undefined): Meaning | undefined {
+    const { vectors } = this.#pool;
+    const { documents, embedded } = this;
+    if (question === undefined || vectors === undefined || embedded === 0) return undefined;
+    if (embedded < documents.length * LEAST_EMBEDDED || question.every((number) => number === 0))
+      return undefined;
+    const isWhole = embedded === documents.length;
+    const rows = isWhole ? documents : documents.filter((document) => vectors.has(document));
+    const found = new Float32Array(rows.length);
+    vectors.similarities(question, rows, found);
+    const standing = found.slice();
+    standardize(standing);
+    if (isWhole) return { similarities: found, standing, isEmbedded: () => true };
+    const spread = (values: Float32Array): Float32Array => {
+      let next = 0;
+      return Float32Array.from(documents, (document) => (vectors.has(document) ? values[next++]! : 0));
+    };
+    return {
+      similarities: spread(found),
+      standing: spread(standing),
+      isEmbedded: (ordinal) => vectors.has(documents[ordinal]!),
+    };
+  }
+
   // ——— The best few ———
+
+  #bestOfBoth(limit: number, named: ReadonlyMap<number, number>, standing: Float32Array): readonly Match[] {
+    const { scores, met } = this.#pool.scratch;
+    const best: Match[] = [];
+    for (let ordinal = 0; ordinal < standing.length; ordinal++) {
+      const words = scores[ordinal]!;
+      let score = standing[ordinal]!;
+      if (words !== 0) score += WORDS_WEIGHT * words * this.#weighing.metFactor(met[ordinal]!);
+      if (named.size > 0) score += named.get(ordinal) ?? 0;
+      if (best.length >= limit && score < best[best.length - 1]!.score) continue;
+      for (const position of this.#positionsOf(ordinal)) this.#insert(best, { position, score }, limit);
+    }
+    return best;
+  }
 
   #best(limit: number, named: ReadonlyMap<number, number>): readonly Match[] {
     const { scores, met, touched, touchedCount } = this.#pool.scratch;

@@ -1,0 +1,151 @@
+import { expect, test } from 'vitest';
+import { createDocumentPool, meaningText, type IndexedTool, type ToolIndex } from './index.ts';
+
+/** A toy space: how much a text is about animals, money, weather. */
+const CONCEPTS = [/cat|dog|katze|zoo/iu, /money|invoice|geld|pay/iu, /rain|storm|wetter|forecast/iu];
+
+function vectorOf(text: string): Float32Array {
+  const raw = CONCEPTS.map((concept) => (concept.test(text) ? 1 : 0.05));
+  const length = Math.hypot(...raw);
+  return Float32Array.from(raw, (number) => number / length);
+}
+
+function tool(name: string, description: string, more: Partial<IndexedTool> = {}): IndexedTool {
+  return {
+    name,
+    exposedName: name,
+    upstream: 'main',
+    description,
+    inputSchema: {},
+    digest: name + description,
+    ...more,
+  };
+}
+
+const TOOLS = [
+  tool('list_dogs', 'Every dog of the shelter.'),
+  tool('create_invoice', 'Bills a customer money.'),
+  tool('read_forecast', 'Whether rain is near.'),
+  tool('open_door', 'Unlocks the front door.'),
+];
+
+function embedded(tools: readonly IndexedTool[], pool = createDocumentPool()): ToolIndex {
+  const index = pool.openView(tools);
+  for (const position of index.unembedded())
+    index.setVector(position, vectorOf(meaningText(tools[position]!)));
+  return index;
+}
+
+function namesOf(index: ToolIndex, query: string, vector?: Float32Array, limit = 3): string[] {
+  const { matches } = index.search(query, { limit, ...(vector === undefined ? {} : { vector }) });
+  return matches.map(({ position }) => TOOLS[position]!.name);
+}
+
+test('finds by meaning what no word finds, and says so', () => {
+  const index = embedded(TOOLS);
+  expect(namesOf(index, 'wie wird das Wetter')).toEqual([]);
+  expect(namesOf(index, 'wie wird das Wetter', vectorOf('Wetter'))[0]).toBe('read_forecast');
+  expect(index.search('wie wird das Wetter', { limit: 1, vector: vectorOf('Wetter') }).basis).toBe('meaning');
+  expect(index.search('wie wird das Wetter', { limit: 1 }).basis).toBe('words');
+});
+
+test('keeps a named tool first, whatever its meaning', () => {
+  const index = embedded(TOOLS);
+  for (const query of ['open_door', 'openDoor', 'Open door', 'please open_door for the dog'])
+    expect(namesOf(index, query, vectorOf('dog'))[0]).toBe('open_door');
+  expect(namesOf(index, 'open_door', vectorOf('dog'))[1]).toBe('list_dogs');
+});
+
+test('goes by words when the vector is like nothing', () => {
+  const index = embedded(TOOLS);
+  const outcome = index.search('front door', { limit: 5, vector: new Float32Array(3) });
+  expect(outcome).toEqual(index.search('front door', { limit: 5 }));
+  expect(outcome.basis).toBe('words');
+});
+
+test('counts documents without a vector, goes by words until half are there, then by both', () => {
+  const pool = createDocumentPool();
+  const index = pool.openView(TOOLS);
+  const vector = vectorOf('dog');
+  const basis = (): string => index.search('storm', { limit: 4, vector }).basis;
+  expect(index.documents).toEqual({ all: 4, embedded: 0 });
+  expect(index.unembedded()).toEqual([0, 1, 2, 3]);
+  const bases = TOOLS.map((one, position) => {
+    index.setVector(position, vectorOf(one.description));
+    return basis();
+  });
+  expect(bases).toEqual(['words', 'part', 'part', 'meaning']);
+  expect(index.unembedded()).toEqual([]);
+});
+
+test('a document without a vector stands where words put it', () => {
+  const index = createDocumentPool().openView(TOOLS);
+  for (const position of [0, 1, 2]) index.setVector(position, vectorOf(TOOLS[position]!.description));
+  expect(namesOf(index, 'unlock the front door', vectorOf('dog'))[0]).toBe('open_door');
+  expect(namesOf(index, 'Katze', vectorOf('Katze'))[0]).toBe('list_dogs');
+});
+
+test('a vector belongs to the document, in every view that has it, and survives compaction', () => {
+  const pool = createDocumentPool({ compactAfter: 2 });
+  const others = Array.from({ length: 12 }, (_, i) => tool(`other_${i}`, `Thing ${i}.`));
+  const all = embedded([...others, ...TOOLS], pool);
+  const some = pool.openView(TOOLS);
+  expect(some.documents).toEqual({ all: 4, embedded: 4 });
+  const vector = vectorOf('Geld');
+  const before = some.search('Geld', { limit: 4, vector });
+  all.close();
+  expect(pool.size).toBe(4);
+  expect(some.search('Geld', { limit: 4, vector })).toEqual(before);
+  const again = pool.openView(TOOLS.slice(1));
+  expect(again.documents).toEqual({ all: 3, embedded: 3 });
+});
+
+test('similarities are set against the tools of the view alone', () => {
+  const pool = createDocumentPool();
+  embedded([...TOOLS, ...Array.from({ length: 30 }, (_, i) => tool(`dog_${i}`, `Dog ${i}`))], pool);
+  const mine = pool.openView(TOOLS);
+  const alone = embedded(TOOLS);
+  const question = { limit: 4, vector: vectorOf('dog') } as const;
+  expect(mine.search('dogs in the rain', question)).toEqual(alone.search('dogs in the rain', question));
+});
+
+test('views of one tool, of equal tools and of none answer', () => {
+  const vector = vectorOf('dog');
+  expect(embedded(TOOLS.slice(0, 1)).search('x', { limit: 3, vector }).matches).toHaveLength(1);
+  expect(embedded([]).search('x', { limit: 3, vector }).matches).toEqual([]);
+  const same = [TOOLS[0]!, { ...TOOLS[0]!, exposedName: 'again' }];
+  expect(
+    embedded(same)
+      .search('dog', { limit: 3, vector })
+      .matches.map(({ position }) => position),
+  ).toEqual([1, 0]);
+});
+
+test('an explanation adds up to the score, from both sides', () => {
+  const index = embedded(TOOLS);
+  for (const vector of [vectorOf('rain'), undefined]) {
+    const options = { limit: 4, ...(vector === undefined ? {} : { vector }) };
+    const { matches, basis } = index.explain('forecast of rain, open_door', options);
+    expect(matches.map(({ position, score }) => ({ position, score }))).toEqual(
+      index.search('forecast of rain, open_door', options).matches,
+    );
+    for (const { score, named, words, meaning } of matches)
+      expect(named + words + meaning).toBeCloseTo(score, 6);
+    expect(basis).toBe(vector === undefined ? 'words' : 'meaning');
+    expect(matches.some(({ similarity }) => similarity !== undefined)).toBe(vector !== undefined);
+  }
+});
+
+test('an embedder reads whose a tool is, its name as words and the beginning of its description', () => {
+  const text = (more: Partial<IndexedTool>): string => meaningText(tool('x', 'Does it.', more));
+  expect(text({ name: 'osm-mcp__geocodeAddress', exposedName: 'osm-mcp__geocodeAddress' })).toBe(
+    'osm mcp geocode Address. Does it.',
+  );
+  expect(text({ name: 'list_files', exposedName: 'list_files', upstream: 'My Disk' })).toBe(
+    'list files. Does it.',
+  );
+  expect(text({ name: 'list_files', exposedName: 'my-disk__list_files', upstream: 'My Disk' })).toBe(
+    'My Disk list files. Does it.',
+  );
+  expect(text({ description: 'a'.repeat(1_000) })).toHaveLength(1 + 2 + 400);
+});
