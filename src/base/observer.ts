@@ -29,12 +29,66 @@ export type HouseEvent =
   | {
       readonly kind: 'call';
       readonly metaTool: string;
+      /** Absent for our own tools and for calls refused before a tool was found. */
+      readonly access?: 'read' | 'write';
+      /** Who called, as `CallerMark` says; absent for callers without a credential, or when marks are off. */
+      readonly caller?: string;
+      /** The trace the call belongs to (W3C Trace Context trace-id), when its client sent one or traces are on. */
+      readonly traceId?: string;
       /** Exposed name of the tool called, when it is one of the caller's; never what the caller typed. */
       readonly tool?: string;
       readonly upstream?: string;
       readonly outcome: 'ok' | 'tool_error' | 'refused' | 'failed';
       readonly code?: ErrorCodeName;
       readonly ms: number;
+    }
+  /** One MCP request of a client, answered or given up; a call of a tool has a `call` event beside it. */
+  | {
+      readonly kind: 'request';
+      readonly transport: 'http' | 'stdio';
+      /** A method of MCP that we answer, or `other`: never what a client typed. */
+      readonly method: string;
+      readonly protocolVersion?: string;
+      /** The JSON-RPC error code of the answer; absent when it is a result. */
+      readonly errorCode?: number;
+      /** The HTTP status of the answer. */
+      readonly status?: number;
+      readonly requestBytes: number;
+      readonly responseBytes: number;
+      readonly ms: number;
+      readonly caller?: string;
+    }
+  /** One request over HTTP, whatever it was for. */
+  | {
+      readonly kind: 'http';
+      readonly method: string;
+      /** One of our routes, or `other`. */
+      readonly route: string;
+      readonly status: number;
+      readonly ms: number;
+    }
+  /** One exchange with an upstream. */
+  | {
+      readonly kind: 'exchange';
+      readonly upstream: string;
+      readonly method: string;
+      readonly transport: 'http' | 'stdio';
+      readonly code?: ErrorCodeName;
+      readonly ms: number;
+    }
+  | {
+      readonly kind: 'search';
+      readonly mode: 'hybrid' | 'words';
+      readonly queries: number;
+      readonly matches: number;
+      readonly ms: number;
+    }
+  /** A request turned away because a limit was reached; `limit` is the limit's name. */
+  | {
+      readonly kind: 'shed';
+      readonly scope: 'process' | 'caller' | 'upstream';
+      readonly limit: string;
+      readonly upstream?: string;
     }
   | { readonly kind: 'unvalidated'; readonly tool: string; readonly reason: string }
   /** Something we did not foresee went wrong; the stack says where. */
@@ -45,3 +99,15 @@ export type HouseEvent =
 export type Observer = (event: HouseEvent) => void;
 
 export const silentObserver: Observer = () => undefined;
+
+/**
+ * Reports to several. One that throws would silence those behind it, so none may (see `Observer`).
+ */
+export function observers(...all: readonly Observer[]): Observer {
+  const [only] = all;
+  if (only === undefined) return silentObserver;
+  if (all.length === 1) return only;
+  return (event) => {
+    for (const observe of all) observe(event);
+  };
+}

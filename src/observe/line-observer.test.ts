@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { HouseEvent } from '../base/observer.ts';
 import { createLineObserver } from './line-observer.ts';
-import type { LineLevel } from './line-observer.ts';
+import type { LogLevel } from './levels.ts';
 
-function linesOf(events: readonly HouseEvent[], level: LineLevel = 'debug'): string[] {
+function linesOf(events: readonly HouseEvent[], level: LogLevel = 'debug'): string[] {
   let text = '';
   const observe = createLineObserver({ write: (piece) => (text += piece) !== '' }, { level });
   for (const event of events) observe(event);
