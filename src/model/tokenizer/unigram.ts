@@ -106,11 +106,11 @@ export class UnigramSegmenter {
       for (let end = start + 1; node !== 0; end++) {
         const piece = pieceAt[node]!;
         if (piece >= 0) {
-          const sum = before + scores[piece]!;
-          const score = isSingle ? Math.fround(sum) : sum;
-          // Strictly greater: of equal paths the one found first stays, as in both libraries.
+          const score = before + scores[piece]!;
+          // Strictly greater: of equal paths the one found first stays, as in both libraries. sentencepiece compares
+          // before it rounds.
           if (starts[end] === -1 || score > best[end]!) {
-            best[end] = score;
+            best[end] = isSingle ? Math.fround(score) : score;
             starts[end] = start;
             pieces[end] = piece;
           }
