@@ -1,3 +1,5 @@
+import { readRanges } from './code-points.ts';
+import { OF_WORDS } from './unicode-tables.ts';
 import type { AddedToken } from './read-spec.ts';
 
 /** A stretch of a text: an added token's id, or text to be cut further. */
@@ -29,8 +31,7 @@ export function addedTokenFinder(
       if (token === undefined) continue;
       let start = match.index;
       let stop = start + match[0].length;
-      if (token.isSingleWord && (WORD_END.test(text.slice(0, start)) || WORD_START.test(text.slice(stop))))
-        continue;
+      if (token.isSingleWord && isWithinWord(text, start, stop)) continue;
       if (token.stripsLeft)
         start = Math.max(done, start - (SPACE_END.exec(text.slice(0, start))?.[0].length ?? 0));
       if (token.stripsRight) stop += SPACE_START.exec(text.slice(stop))?.[0].length ?? 0;
@@ -43,8 +44,13 @@ export function addedTokenFinder(
   };
 }
 
-const WORD = String.raw`[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}]`;
-const WORD_END = new RegExp(`${WORD}$`, 'u');
-const WORD_START = new RegExp(`^${WORD}`, 'u');
+const isOfWord = readRanges(OF_WORDS);
+
+function isWithinWord(text: string, start: number, stop: number): boolean {
+  const before = /.$/su.exec(text.slice(Math.max(0, start - 2), start))?.[0].codePointAt(0);
+  const after = text.codePointAt(stop);
+  return (before !== undefined && isOfWord(before)) || (after !== undefined && isOfWord(after));
+}
+
 const SPACE_END = /(?<!\p{White_Space})\p{White_Space}+$/u;
 const SPACE_START = /^\p{White_Space}+/u;

@@ -1,5 +1,5 @@
 import type { Charsmap } from '../tokenizer/charsmap.ts';
-import { NONSPACING_MARKS, REMOVED } from './unicode-tables.ts';
+import { MARKS, NONSPACING_MARKS, REMOVED } from './unicode-tables.ts';
 import { expressionOf } from './pattern.ts';
 import type { NormalizerStep } from './read-spec.ts';
 import { readRanges } from './code-points.ts';
@@ -36,7 +36,7 @@ function functionOf(step: NormalizerStep, charsmaps: readonly Charsmap[]): (text
     case 'lowercase':
       return lowercased;
     case 'strip_accents':
-      return (text) => text.replaceAll(/\p{M}+/gu, '');
+      return (text) => without(isMark, text);
     case 'prepend':
       return (text) => (text === '' ? '' : step.text + text);
   }
@@ -65,12 +65,13 @@ function lowercased(text: string): string {
 
 const isRemoved = readRanges(REMOVED);
 const isNonspacingMark = readRanges(NONSPACING_MARKS);
+const isMark = readRanges(MARKS);
 
 function bertNormalized(text: string, step: Extract<NormalizerStep, { kind: 'bert' }>): string {
   let out = text;
   if (step.cleanText) out = cleaned(out);
   if (step.spaceChinese) out = out.replaceAll(CHINESE, ' $& ');
-  if (step.stripAccents) out = withoutMarks(out.normalize('NFD'));
+  if (step.stripAccents) out = without(isNonspacingMark, out.normalize('NFD'));
   return step.lowercase ? lowercased(out) : out;
 }
 
@@ -84,10 +85,10 @@ function cleaned(text: string): string {
   return out;
 }
 
-function withoutMarks(text: string): string {
+function without(isUnwanted: (codePoint: number) => boolean, text: string): string {
   if (/^[\0-\x7f]*$/.test(text)) return text;
   let out = '';
-  for (const character of text) if (!isNonspacingMark(character.codePointAt(0) ?? 0)) out += character;
+  for (const character of text) if (!isUnwanted(character.codePointAt(0) ?? 0)) out += character;
   return out;
 }
 

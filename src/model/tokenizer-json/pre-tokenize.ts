@@ -1,6 +1,6 @@
 import { readRanges } from './code-points.ts';
 import type { PreTokenizerStep } from './read-spec.ts';
-import { PUNCTUATION } from './unicode-tables.ts';
+import { OF_WORDS, PUNCTUATION } from './unicode-tables.ts';
 
 /**
  * Cuts a normalised text into what the model cuts further, none of them empty. `isFirst` says whether the text is
@@ -8,15 +8,8 @@ import { PUNCTUATION } from './unicode-tables.ts';
  */
 export function preTokenize(steps: readonly PreTokenizerStep[], text: string, isFirst: boolean): string[] {
   let parts = text === '' ? [] : [text];
-  let startsFirst = isFirst;
-  for (const step of steps) {
-    const [before = ''] = parts;
-    parts = parts
-      .flatMap((part, index) => cut(step, part, startsFirst && index === 0))
-      .filter((part) => part !== '');
-    // White space that was cut away in front was the beginning.
-    if (step.kind !== 'metaspace') startsFirst &&= before.startsWith(parts[0] ?? '');
-  }
+  for (const step of steps)
+    parts = parts.flatMap((part) => cut(step, part, isFirst)).filter((part) => part !== '');
   return parts;
 }
 
@@ -25,12 +18,7 @@ function cut(step: PreTokenizerStep, text: string, isFirst: boolean): string[] {
     case 'bert':
       return bertWords(text);
     case 'whitespace':
-      // Words, and runs of what is neither of a word nor white space.
-      return (
-        text.match(
-          /[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}]+|[^\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}\p{White_Space}]+/gu,
-        ) ?? []
-      );
+      return runsOf(text);
     case 'whitespace_split':
       return text.split(/\p{White_Space}+/u);
     case 'metaspace': {
@@ -62,4 +50,26 @@ function bertWords(text: string): string[] {
     words.push(word);
   }
   return words;
+}
+
+const isOfWord = readRanges(OF_WORDS);
+
+/** Runs of characters of words, and runs of what is neither of a word nor white space. */
+function runsOf(text: string): string[] {
+  const runs: string[] = [];
+  for (const part of text.split(/\p{White_Space}+/u)) {
+    let run = '';
+    let wasOfWord = false;
+    for (const character of part) {
+      const isNow = isOfWord(character.codePointAt(0) ?? 0);
+      if (isNow !== wasOfWord) {
+        runs.push(run);
+        run = '';
+      }
+      run += character;
+      wasOfWord = isNow;
+    }
+    runs.push(run);
+  }
+  return runs;
 }

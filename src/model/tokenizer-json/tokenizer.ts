@@ -19,22 +19,34 @@ export interface JsonTokenizer {
 /** Throws a `Fault` when spec and vocabulary do not fit each other. */
 export function openJsonTokenizer(spec: TokenizerSpec, vocabulary: Vocabulary): JsonTokenizer {
   const normalize = normalizerOf(spec.normalizer, charsmapsOf(spec, vocabulary.charsmaps));
-  const raw = spec.addedTokens.filter((token) => !token.isNormalized);
-  const normalized = spec.addedTokens.filter((token) => token.isNormalized);
+  // A token that the vocabulary has too keeps its number there, whatever the file says.
+  const added = spec.addedTokens.map((token) => ({
+    ...token,
+    id: pieceOf(vocabulary.trie, token.content) ?? token.id,
+  }));
+  const raw = added.filter((token) => !token.isNormalized);
+  const normalized = added.filter((token) => token.isNormalized);
   const findRaw = addedTokenFinder(raw, ({ content }) => content);
   const findNormalized = addedTokenFinder(normalized, ({ content }) => normalize(content));
   const unknownId = unknownIdOf(spec, vocabulary);
   const cut = cutterOf(spec.model, vocabulary, unknownId);
+  const asksForFirst = spec.preTokenizer.some(
+    (step) => step.kind === 'metaspace' && step.prepend === 'first',
+  );
+  // For the library a text whose first character is normalised away does not start at the beginning.
+  const losesItsStart = (text: string): boolean =>
+    asksForFirst && normalize(String.fromCodePoint(text.codePointAt(0) ?? 0)) === '';
   return {
     unknownId,
     encode(text) {
       const ids: number[] = [];
-      for (const outer of findRaw(text.toWellFormed(), true)) {
+      for (const outer of findRaw(wellFormed(text), true)) {
         if ('id' in outer) {
           ids.push(outer.id);
           continue;
         }
-        for (const stretch of findNormalized(normalize(outer.text), outer.isFirst)) {
+        const isFirst = outer.isFirst && !losesItsStart(outer.text);
+        for (const stretch of findNormalized(normalize(outer.text), isFirst)) {
           if ('id' in stretch) ids.push(stretch.id);
           else
             for (const part of preTokenize(spec.preTokenizer, stretch.text, stretch.isFirst)) cut(part, ids);
@@ -43,6 +55,11 @@ export function openJsonTokenizer(spec: TokenizerSpec, vocabulary: Vocabulary): 
       return ids;
     },
   };
+}
+
+/** A half of a surrogate pair has no UTF-8. */
+function wellFormed(text: string): string {
+  return text.replaceAll(/\p{Cs}/gu, '\ufffd');
 }
 
 function charsmapsOf(spec: TokenizerSpec, charsmaps: readonly Uint8Array[]): Charsmap[] {
@@ -67,7 +84,7 @@ function unknownIdOf(
     return model.unknownId;
   }
   const added = addedTokens.find(({ content }) => content === model.unknownToken);
-  return added?.id ?? pieceOf(trie, model.unknownToken);
+  return pieceOf(trie, model.unknownToken) ?? added?.id;
 }
 
 function pieceOf(trie: Vocabulary['trie'], piece: string): number | undefined {
