@@ -5,6 +5,57 @@
 export const LIMITS = {
   maxBodyBytes: { default: 1_048_576, unit: 'bytes', sentence: 'Largest request body a client may send.' },
   maxJsonDepth: { default: 128, unit: 'levels', sentence: 'Deepest nesting of a message a client may send.' },
+  maxHeaderBytes: {
+    default: 16_384,
+    unit: 'bytes',
+    sentence: 'Largest headers of a request, all together.',
+  },
+  maxHeaders: { default: 64, unit: 'headers', sentence: 'Most headers of a request.' },
+  maxConnections: {
+    default: 4_096,
+    unit: 'connections',
+    sentence: 'Most connections of clients open at the same time; more are closed at once.',
+  },
+  headersTimeoutMs: {
+    default: 10_000,
+    unit: 'ms',
+    sentence: 'Longest a client may take to send the headers of a request.',
+  },
+  requestTimeoutMs: {
+    default: 30_000,
+    unit: 'ms',
+    sentence: 'Longest a client may take to send a whole request.',
+  },
+  keepAliveMs: {
+    default: 65_000,
+    unit: 'ms',
+    sentence: "How long a client's connection stays open without a request.",
+  },
+  maxRequests: {
+    default: 2_000,
+    unit: 'requests',
+    sentence: 'Most requests over HTTP served at the same time; more are answered 503 at once.',
+  },
+  maxCallerRequests: {
+    default: 64,
+    unit: 'requests',
+    sentence: 'Most requests over HTTP of one caller served at the same time; more are answered 429 at once.',
+  },
+  maxUpstreamCalls: {
+    default: 128,
+    unit: 'calls',
+    sentence: 'Most calls under way at one upstream; more wait, callers in turns.',
+  },
+  maxQueuedCalls: {
+    default: 256,
+    unit: 'calls',
+    sentence: 'Most calls waiting for their turn at one upstream; more fail at once.',
+  },
+  callQueueMs: {
+    default: 5_000,
+    unit: 'ms',
+    sentence: 'Longest a call waits for its turn at its upstream.',
+  },
   maxMessageBytes: {
     default: 16_777_216,
     unit: 'bytes',
@@ -12,10 +63,25 @@ export const LIMITS = {
   },
   maxListPages: { default: 1_000, unit: 'pages', sentence: "Most pages of one upstream's tools/list." },
   maxListTools: { default: 50_000, unit: 'tools', sentence: 'Most tools of one upstream.' },
+  maxListBytes: {
+    default: 67_108_864,
+    unit: 'bytes',
+    sentence: 'Largest tools/list of one upstream, all pages together, decoded.',
+  },
+  maxToolBytes: {
+    default: 1_048_576,
+    unit: 'bytes',
+    sentence: 'Largest definition of one tool; a larger one is left out, with that reason.',
+  },
   listTimeoutMs: {
     default: 30_000,
     unit: 'ms',
     sentence: 'Longest a whole tools/list of one upstream may take.',
+  },
+  dialTimeoutMs: {
+    default: 5_000,
+    unit: 'ms',
+    sentence: 'Longest a network connection to an upstream may take to be made.',
   },
   connectTimeoutMs: {
     default: 30_000,
@@ -46,6 +112,22 @@ export const LIMITS = {
     default: 5_000,
     unit: 'listings',
     sentence: 'Most listings (one per upstream and credential) kept.',
+  },
+  maxListingBytes: {
+    default: 268_435_456,
+    unit: 'bytes',
+    sentence:
+      'Most memory listings and what is made of them may take, estimated; the longest unused go first.',
+  },
+  maxListingsAtOnce: {
+    default: 16,
+    unit: 'listings',
+    sentence: "Most callers' listings of one upstream taken at the same time.",
+  },
+  listingQueueMs: {
+    default: 5_000,
+    unit: 'ms',
+    sentence: "How long a caller's first listing waits for its turn.",
   },
   startWaitMs: {
     default: 1_000,

@@ -1,9 +1,12 @@
-import { keepable, messageOf, ProxyError, UpstreamAuthError } from '../base/errors.ts';
+import { BusyError, keepable, messageOf, ProxyError, UpstreamAuthError } from '../base/errors.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Limits } from '../base/limits.ts';
 import type { Observer } from '../base/observer.ts';
 import type { Listing } from '../upstream/list-tools.ts';
 import type { Caller } from './caller.ts';
+import { ListingPool } from './listing-pool.ts';
+import type { HeldListing } from './listing-pool.ts';
+import { Turns } from './turns.ts';
 
 /** One upstream's listing for one credential scope, wanted now. */
 export interface ListingRequest {
@@ -12,27 +15,47 @@ export interface ListingRequest {
   readonly upstream: string;
   /** Whether it is the upstream's own listing, which is retried in the background until it comes. */
   readonly isOwn: boolean;
-  /** Whose credential it is listed with; kept only while a listing is under way. */
+  /** Whose credential it is listed with; kept only while a listing is under way or waits for its turn. */
   readonly caller: Caller;
   readonly take: (caller: Caller) => Promise<Listing>;
 }
 
-export type ListingState =
-  | { readonly kind: 'ready'; readonly listing: Listing }
-  | { readonly kind: 'starting'; readonly since: number; readonly settled: Promise<void> }
+export type SettledState =
+  /** Equal ids mean equal listings. */
+  | { readonly kind: 'ready'; readonly listing: Listing; readonly id: number }
   | { readonly kind: 'failed'; readonly error: ProxyError };
 
+export type ListingState = SettledState | StartingState;
+
+export interface StartingState {
+  readonly kind: 'starting';
+  readonly since: number;
+  /** Resolves when this listing is in or has failed; never rejects. */
+  readonly settled: Promise<void>;
+  /** What became of it, for whoever waited for just this one; absent also when it was forgotten meanwhile. */
+  readonly outcome: SettledState | undefined;
+}
+
+interface Running {
+  readonly kind: 'starting';
+  readonly since: number;
+  settled: Promise<void>;
+  outcome: SettledState | undefined;
+}
+
 interface Entry {
+  readonly key: string;
   readonly upstream: string;
   readonly isOwn: boolean;
-  listing: Listing | undefined;
+  held: HeldListing | undefined;
   /** When the listing was taken. */
   takenAt: number;
   /** When it is due again. */
   dueAt: number;
   failure: ProxyError | undefined;
+  failedAt: number;
   failures: number;
-  running: { readonly since: number; readonly settled: Promise<void> } | undefined;
+  running: Running | undefined;
   /** For own listings: how to take it again when the upstream says it changed, or after a failure. */
   again: (() => void) | undefined;
   isChanged: boolean;
@@ -48,23 +71,50 @@ const LONGEST_RETRY_MS = 60_000;
 /** Change notices within this time are one change. */
 const CHANGE_QUIET_MS = 150;
 
-/** A failed listing of a forwarded caller is believed for this long, so that junk credentials cost one request. */
+/** A first listing that failed for a caller is believed for this long, so that a bad credential costs one request. */
 const FAILED_FORWARD_MS = 1_000;
+/** Failures remembered like that at the same time; the oldest is forgotten first. */
+const MOST_FAILED = 1_000;
 
 /** Lifetimes vary by this share, so that many listings taken together do not come due together. */
 const JITTER = 0.1;
 
+/** An upstream that allows keeping its listing for less than this is listed no more often all the same. */
+const SHORTEST_TTL_MS = 1_000;
+
+/** A listing younger than this is not doubted: the upstream refused a call for some other reason. */
+const DOUBT_AFTER_MS = 10_000;
+
+/** How often listings nobody asks for any more are looked through. */
+const SWEEP_MS = 60_000;
+
+/** Of `maxListingBytes`, what the listings themselves may take; the rest is for what views make of them. */
+export const LISTINGS_SHARE = 0.75;
+
 /**
  * Listings, kept: served while young, taken again behind while they still serve, kept through network trouble for
  * `listingStaleMs`, dropped at once when the upstream refuses the credential. One listing of a key runs at a time,
- * whoever asks. Bounded by count; the longest unused goes first.
+ * whoever asks, and `maxListingsAtOnce` of callers' listings of an upstream.
+ *
+ * Callers' listings are bounded by count and by memory; the longest unused goes first, and who comes back is listed
+ * anew. A credential whose listing never came leaves nothing behind but, for a second, that it failed; many of them
+ * push out nobody else's. An upstream's own listing is never pushed out.
  */
 export class Listings {
-  readonly #entries = new Map<string, Entry>();
+  readonly #own = new Map<string, Entry>();
+  /** Callers' entries with a listing, the longest unused first; their first under way; their first failed. */
+  readonly #kept = new Map<string, Entry>();
+  readonly #pending = new Map<string, Entry>();
+  readonly #failed = new Map<string, Entry>();
+  readonly #pool = new ListingPool();
+  readonly #turns = new Map<string, Turns>();
   readonly #limits: Limits;
   readonly #clock: Clock;
   readonly #observer: Observer;
   #isClosed = false;
+  #isCrowded = false;
+  #sweeper: NodeJS.Timeout | undefined;
+  #forgetter: NodeJS.Timeout | undefined;
 
   constructor(parts: { readonly limits: Limits; readonly clock: Clock; readonly observer: Observer }) {
     this.#limits = parts.limits;
@@ -74,118 +124,199 @@ export class Listings {
 
   /** What is known now; starts a first listing, or one behind, when it is time. Never waits. */
   get(request: ListingRequest): ListingState {
-    const entry = this.#entry(request);
+    const entry = this.#find(request.key) ?? this.#add(request);
     const now = this.#clock.now();
-    if (entry.listing !== undefined && now - entry.takenAt > this.#limits.listingStaleMs) {
-      entry.listing = undefined;
+    if (entry.held !== undefined && now - entry.takenAt > this.#limits.listingStaleMs) {
+      this.#release(entry);
+      if (entry.failure === undefined) entry.dueAt = now;
     }
     if (entry.running === undefined && now >= entry.dueAt) this.#start(entry, request);
-    if (entry.listing !== undefined) return { kind: 'ready', listing: entry.listing };
-    if (entry.running !== undefined) return { kind: 'starting', ...entry.running };
+    this.#place(entry);
+    if (entry.held !== undefined) return readyState(entry.held);
+    if (entry.running !== undefined) return entry.running;
     if (entry.failure !== undefined) return { kind: 'failed', error: entry.failure };
     throw new Error('a listing is ready, running or failed');
   }
 
   /** Whether this listing was ever wanted; asking for it is what starts one. */
   has(key: string): boolean {
-    return this.#entries.has(key);
+    return this.#find(key) !== undefined;
+  }
+
+  /** How much is kept: callers' listings, different listings and definitions among them, estimated memory. */
+  get held(): {
+    readonly callers: number;
+    readonly listings: number;
+    readonly tools: number;
+    readonly bytes: number;
+  } {
+    return { callers: this.#kept.size, ...this.#pool.size, bytes: this.#pool.bytes };
   }
 
   /** The upstream refused this credential outside a listing: what was listed with it is no longer theirs. */
   drop(key: string): void {
-    const entry = this.#entries.get(key);
-    if (entry === undefined) return;
-    clearTimeout(entry.timer);
-    entry.isDropped = true;
-    this.#entries.delete(key);
+    const entry = this.#find(key);
+    if (entry !== undefined) this.#forget(entry);
   }
 
   /** An upstream is not what it was: whatever it listed, for whomever, is forgotten. */
   forget(upstream: string): void {
-    for (const [key, entry] of this.#entries) if (entry.upstream === upstream) this.drop(key);
+    for (const entry of this.#all()) if (entry.upstream === upstream) this.#forget(entry);
+    this.#turns.delete(upstream);
   }
 
   /** An upstream says its tools changed: its own listing is taken again, once for many notices in a row. */
   changed(upstream: string): void {
-    for (const entry of this.#entries.values()) {
-      if (entry.upstream !== upstream || !entry.isOwn || entry.isChanged) continue;
+    for (const entry of this.#own.values()) {
+      if (entry.upstream !== upstream || entry.isChanged) continue;
       entry.isChanged = true;
       if (entry.running === undefined) this.#schedule(entry, CHANGE_QUIET_MS);
     }
   }
 
-  close(): void {
-    this.#isClosed = true;
-    for (const entry of this.#entries.values()) clearTimeout(entry.timer);
-    this.#entries.clear();
+  /** An upstream refused a call as if its tools were other than listed: they are listed again when next wanted. */
+  doubt(key: string): void {
+    const entry = this.#find(key);
+    if (entry?.held === undefined || entry.running !== undefined) return;
+    if (this.#clock.now() - entry.takenAt < DOUBT_AFTER_MS) return;
+    if (entry.isOwn) this.changed(entry.upstream);
+    else entry.dueAt = this.#clock.now();
   }
 
-  #entry(request: ListingRequest): Entry {
-    let entry = this.#entries.get(request.key);
-    if (entry === undefined) {
-      entry = {
-        upstream: request.upstream,
-        isOwn: request.isOwn,
-        listing: undefined,
-        takenAt: 0,
-        dueAt: -Infinity,
-        failure: undefined,
-        failures: 0,
-        running: undefined,
-        again: undefined,
-        isChanged: false,
-        isDropped: false,
-        timer: undefined,
-      };
+  close(): void {
+    this.#isClosed = true;
+    clearTimeout(this.#sweeper);
+    clearTimeout(this.#forgetter);
+    for (const entry of this.#all()) this.#forget(entry);
+  }
+
+  #find(key: string): Entry | undefined {
+    return this.#own.get(key) ?? this.#kept.get(key) ?? this.#pending.get(key) ?? this.#failed.get(key);
+  }
+
+  *#all(): Iterable<Entry> {
+    yield* this.#own.values();
+    yield* this.#kept.values();
+    yield* this.#pending.values();
+    yield* this.#failed.values();
+  }
+
+  #add({ key, upstream, isOwn }: ListingRequest): Entry {
+    return {
+      key,
+      upstream,
+      isOwn,
+      held: undefined,
+      takenAt: 0,
+      dueAt: -Infinity,
+      failure: undefined,
+      failedAt: 0,
+      failures: 0,
+      running: undefined,
+      again: undefined,
+      isChanged: false,
+      isDropped: false,
+      timer: undefined,
+    };
+  }
+
+  /** Puts the entry where its state belongs, as the one used last, and keeps the bounds. */
+  #place(entry: Entry): void {
+    if (entry.isDropped || this.#isClosed) return;
+    const { key } = entry;
+    if (entry.isOwn) {
+      this.#own.set(key, entry);
+      return;
     }
-    this.#entries.delete(request.key);
-    this.#entries.set(request.key, entry);
-    for (const key of this.#entries.keys()) {
-      if (this.#entries.size <= this.#limits.maxListings) break;
-      this.drop(key);
+    const place =
+      entry.held !== undefined ? this.#kept : entry.running !== undefined ? this.#pending : this.#failed;
+    // What failed stays in the order it failed in.
+    if (place === this.#failed && place.has(key)) return;
+    for (const map of [this.#kept, this.#pending, this.#failed]) map.delete(key);
+    place.set(key, entry);
+    if (place === this.#kept) this.#sweepLater();
+    if (place === this.#failed) {
+      const [oldest] = place.values();
+      if (place.size > MOST_FAILED && oldest !== undefined) this.#forget(oldest);
+      this.#forgetFailedLater();
     }
-    return entry;
   }
 
   #start(entry: Entry, request: ListingRequest): void {
     clearTimeout(entry.timer);
-    entry.isChanged = false;
+    const since = this.#clock.now();
+    let take = (): Promise<Listing> => request.take(request.caller);
     if (entry.isOwn) {
       entry.again = () => {
         if (entry.running === undefined && !this.#isClosed) this.#start(entry, request);
       };
+    } else {
+      const turns = this.#turnsOf(entry.upstream);
+      if (turns.isFull && entry.held !== undefined) {
+        // The one there is serves on; its caller's next request may find a free place.
+        entry.dueAt = since + FIRST_RETRY_MS;
+        return;
+      }
+      const taken = take;
+      take = () => turns.run(taken, () => this.#tooMany(entry.upstream));
     }
-    const since = this.#clock.now();
+    entry.isChanged = false;
+    const running: Running = { kind: 'starting', since, settled: Promise.resolve(), outcome: undefined };
+    entry.running = running;
     // The credential goes into this one listing and is not kept with the entry.
-    const settled = request.take(request.caller).then(
-      (listing) => this.#onTaken(entry, listing, since),
-      (thrown: unknown) => this.#onFailed(entry, request.key, thrown),
+    running.settled = take().then(
+      (listing) => this.#onTaken(entry, running, listing),
+      (thrown: unknown) => this.#onFailed(entry, running, thrown),
     );
-    entry.running = { since, settled };
   }
 
-  #onTaken(entry: Entry, listing: Listing, since: number): void {
+  #turnsOf(upstream: string): Turns {
+    let turns = this.#turns.get(upstream);
+    if (turns === undefined) {
+      turns = new Turns(this.#limits.maxListingsAtOnce, this.#limits.listingQueueMs);
+      this.#turns.set(upstream, turns);
+    }
+    return turns;
+  }
+
+  #tooMany(upstream: string): BusyError {
+    const { maxListingsAtOnce, listingQueueMs } = this.#limits;
+    return new BusyError(
+      `Upstream '${upstream}' is being listed for ${maxListingsAtOnce} other callers (limit maxListingsAtOnce), and there was no turn within ${listingQueueMs} ms (limit listingQueueMs).`,
+      1,
+      upstream,
+    );
+  }
+
+  #onTaken(entry: Entry, running: Running, listing: Listing): void {
     const now = this.#clock.now();
-    const ttlMs = Math.min(this.#limits.listingTtlMs, listing.ttlMs ?? Infinity);
     entry.running = undefined;
-    entry.listing = listing;
-    entry.takenAt = now;
-    entry.dueAt = now + ttlMs * (1 - JITTER * Math.random());
-    entry.failure = undefined;
-    entry.failures = 0;
     this.#observer({
       kind: 'listing',
       upstream: entry.upstream,
       tools: listing.tools.length,
       dropped: listing.dropped.map((tool) => `${tool.name}: ${tool.reason}`),
-      ms: now - since,
+      ms: now - running.since,
     });
+    if (entry.isDropped || this.#isClosed) return;
+    const before = entry.held;
+    entry.held = this.#pool.hold(entry.upstream, listing);
+    // After the new one is held, so that what both have stays.
+    if (before !== undefined) this.#pool.release(before);
+    const ttlMs = Math.max(SHORTEST_TTL_MS, Math.min(this.#limits.listingTtlMs, listing.ttlMs ?? Infinity));
+    entry.takenAt = now;
+    entry.dueAt = now + ttlMs * (1 - JITTER * Math.random());
+    entry.failure = undefined;
+    entry.failures = 0;
+    running.outcome = readyState(entry.held);
+    this.#place(entry);
+    this.#keepBounds(entry);
     // An own listing stays fresh by itself; a caller's is taken again when they come back, with what they present.
     if (entry.isChanged) this.#schedule(entry, CHANGE_QUIET_MS);
     else if (entry.isOwn) this.#schedule(entry, entry.dueAt - now);
   }
 
-  #onFailed(entry: Entry, key: string, thrown: unknown): void {
+  #onFailed(entry: Entry, running: Running, thrown: unknown): void {
     const now = this.#clock.now();
     const error =
       thrown instanceof ProxyError
@@ -193,26 +324,61 @@ export class Listings {
         : new ProxyError(
             'upstream_invalid',
             `Upstream '${entry.upstream}' could not be listed: ${messageOf(thrown)}`,
-            {
-              upstream: entry.upstream,
-              cause: thrown,
-            },
+            { upstream: entry.upstream, cause: thrown },
           );
     entry.running = undefined;
     entry.failure = keepable(error);
+    entry.failedAt = now;
     entry.failures++;
-    if (error instanceof UpstreamAuthError) entry.listing = undefined;
-    const backoff = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** (entry.failures - 1));
-    const retryMs = entry.isOwn ? backoff * (1 - JITTER * Math.random()) : FAILED_FORWARD_MS;
-    entry.dueAt = now + retryMs;
     this.#observer({
       kind: 'listing_failed',
       upstream: entry.upstream,
       code: error.code,
       reason: error.message,
     });
+    if (entry.isDropped || this.#isClosed) return;
+    if (error instanceof UpstreamAuthError) this.#release(entry);
+    const backoff = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** (entry.failures - 1));
+    const isFirst = !entry.isOwn && entry.held === undefined;
+    const retryMs = isFirst ? FAILED_FORWARD_MS : backoff * (1 - JITTER * Math.random());
+    entry.dueAt = now + retryMs;
+    running.outcome = { kind: 'failed', error };
+    this.#place(entry);
     if (entry.isOwn) this.#schedule(entry, retryMs);
-    else if (entry.listing === undefined) this.#forgetLater(entry, key);
+  }
+
+  #release(entry: Entry): void {
+    if (entry.held !== undefined) this.#pool.release(entry.held);
+    entry.held = undefined;
+  }
+
+  #forget(entry: Entry): void {
+    clearTimeout(entry.timer);
+    entry.isDropped = true;
+    for (const map of [this.#own, this.#kept, this.#pending, this.#failed]) {
+      if (map.get(entry.key) === entry) map.delete(entry.key);
+    }
+    this.#release(entry);
+  }
+
+  /** Makes room by callers' listings that were not used for longest, all but the one just taken. */
+  #keepBounds(taken: Entry): void {
+    const { maxListings, maxListingBytes } = this.#limits;
+    const mostBytes = maxListingBytes * LISTINGS_SHARE;
+    for (const entry of this.#kept.values()) {
+      const isFull = this.#kept.size > maxListings;
+      if (!isFull && this.#pool.bytes <= mostBytes) return;
+      if (entry === taken) continue;
+      if (!this.#isCrowded) {
+        this.#isCrowded = true;
+        const limit = isFull ? `maxListings is ${maxListings}` : `maxListingBytes is ${maxListingBytes}`;
+        this.#observer({
+          kind: 'note',
+          message: `Not every caller's listing fits (${limit}); who was away longest is listed again on coming back.`,
+        });
+      }
+      this.#forget(entry);
+    }
   }
 
   #schedule(entry: Entry, ms: number): void {
@@ -222,14 +388,33 @@ export class Listings {
     entry.timer.unref();
   }
 
-  /** A junk credential leaves nothing behind once its failure is no longer news. */
-  #forgetLater(entry: Entry, key: string): void {
-    if (this.#isClosed) return;
-    entry.timer = setTimeout(() => {
-      if (entry.running === undefined && entry.listing === undefined && this.#entries.get(key) === entry) {
-        this.#entries.delete(key);
+  /** A listing that is too old to serve serves nobody who comes back. */
+  #sweepLater(): void {
+    this.#sweeper ??= setTimeout(() => {
+      this.#sweeper = undefined;
+      const oldest = this.#clock.now() - this.#limits.listingStaleMs;
+      for (const entry of this.#kept.values()) {
+        if (entry.takenAt < oldest && entry.running === undefined) this.#forget(entry);
       }
-    }, FAILED_FORWARD_MS);
-    entry.timer.unref();
+      for (const [upstream, turns] of this.#turns) if (turns.isIdle) this.#turns.delete(upstream);
+      if (this.#kept.size > 0) this.#sweepLater();
+    }, SWEEP_MS).unref();
   }
+
+  /** A junk credential leaves nothing behind once its failure is no longer news. */
+  #forgetFailedLater(): void {
+    this.#forgetter ??= setTimeout(() => {
+      this.#forgetter = undefined;
+      const now = this.#clock.now();
+      for (const entry of this.#failed.values()) {
+        if (now - entry.failedAt < FAILED_FORWARD_MS) break;
+        this.#forget(entry);
+      }
+      if (this.#failed.size > 0) this.#forgetFailedLater();
+    }, FAILED_FORWARD_MS).unref();
+  }
+}
+
+function readyState({ listing, id }: HeldListing): SettledState {
+  return { kind: 'ready', listing, id };
 }
