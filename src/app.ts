@@ -1,18 +1,27 @@
 import { homedir } from 'node:os';
+import { isDeepStrictEqual } from 'node:util';
 import { setFlagsFromString } from 'node:v8';
 import { silentObserver } from './base/observer.ts';
+import { messageOf } from './base/errors.ts';
 import type { Observer } from './base/observer.ts';
 import type { Views } from './callers/views.ts';
 import type { Config } from './config/config.ts';
 import type { Answer } from './meta-tools/answer.ts';
 import { instructionsText } from './meta-tools/instructions.ts';
 import type { MetaTools } from './meta-tools/meta-tools.ts';
+import type { UpstreamDesk } from './meta-tools/upstream-desk.ts';
+import type { ConfiguredRegistry } from './registry/registries.ts';
+import type { ServerFinder } from './registry/server-finder.ts';
+import type { Approval, ApprovalState } from './roster/approval-state.ts';
 import type { UpstreamRecord } from './roster/record.ts';
 import type { Roster, RosterChange } from './roster/roster.ts';
+import type { UpstreamStore } from './roster/store.ts';
 import type { LanguageScores } from './search/measure.ts';
 import type { Question, QuestionsFile } from './search/questions-file.ts';
+import type { ToolVectors } from './model/tool-vectors.ts';
+import type { Embedder } from './search/embedder.ts';
 import type { DocumentPool, ExplainedMatch, Explanation } from './search/tool-index.ts';
-import type { HttpApp } from './server/http-app.ts';
+import type { HttpApp, HttpAppParts } from './server/http-app.ts';
 import type { Listening } from './server/listen.ts';
 
 /** What a tool looks like in `list-tools`. */
@@ -42,6 +51,8 @@ export interface MeasuredSearch {
   readonly problems: QuestionsFile['problems'];
   /** Each question with the names of the first ten tools of its answer. */
   readonly answers: readonly { readonly question: Question; readonly names: readonly string[] }[];
+  /** How many of them were ranked by words alone, or while tools still lacked their vectors. */
+  readonly byWords: number;
   readonly languages: readonly LanguageScores[];
   /** Right tools the questions name that no upstream has. */
   readonly unknown: readonly string[];
@@ -51,11 +62,14 @@ export interface MeasuredSearch {
 
 /** What commands use: the one caller of a local run. */
 export interface LocalCaller {
+  /** Where upstreams are added, changed and approved; only of a proxy that was given a store to keep them in. */
+  readonly desk: () => Promise<UpstreamDesk>;
   /**
-   * Waits until every enabled upstream has listed its tools or failed to, `timeoutMs` at the longest.
-   * Commands call it first, because unlike an agent they ask once.
+   * Waits until every enabled upstream has listed its tools or failed to, and until all tools have their vectors or
+   * will get none; each `timeoutMs` at the longest. Commands call it first, because unlike an agent they ask once.
+   * `onEmbedding` hears now and then how many of how many tools have their vectors.
    */
-  settled(timeoutMs: number): Promise<void>;
+  settled(timeoutMs: number, onEmbedding?: (embedded: number, all: number) => void): Promise<void>;
   listTools(): Promise<{
     readonly tools: readonly ListedTool[];
     readonly unavailable: readonly UnavailableUpstream[];
@@ -88,9 +102,15 @@ export interface Proxy {
   readonly local: LocalCaller;
   /**
    * Takes another set of upstreams while running: unchanged ones stay connected, changed and removed ones end when
-   * their running calls have. Our own tools and everything else of the configuration stay as they were at start.
+   * their running calls have. Registries, when given, are searched from now on. Our own tools and everything else of
+   * the configuration stay as they were at start.
    */
-  reload(upstreams: readonly UpstreamRecord[]): Promise<RosterChange>;
+  reload(
+    upstreams: readonly UpstreamRecord[],
+    registries?: readonly ConfiguredRegistry[],
+  ): Promise<RosterChange>;
+  /** Takes what people have approved since; gives the names of the upstreams it made a difference to. */
+  reloadApprovals(): Promise<readonly string[]>;
   /** Stops listening, lets running requests finish (`limits.drainMs` at the longest), ends every child. */
   close(): Promise<void>;
 }
@@ -99,6 +119,13 @@ export interface ProxyOptions {
   readonly observer?: Observer;
   /** Where `${env:NAME}` references are looked up; the process's environment when left out. */
   readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Where upstreams are kept; without it none can be added while running, and `upstream_servers` is not offered. */
+  readonly store?: UpstreamStore;
+  /**
+   * An embedder of your own in place of the configured one. Asked for once, when the first tools have been listed; a
+   * rejection means searching by words. The proxy closes it.
+   */
+  readonly embedder?: () => Promise<Embedder>;
 }
 
 /** Long enough for what a client wrote when it started us to be read. */
@@ -107,11 +134,21 @@ const PIPE_WAIT_MS = 1;
 /** A client that opens the pipe and says nothing still finds its tools listed when it does. */
 const GREETING_WAIT_MS = 500;
 
+/** How often whoever waits for vectors hears how many there are. */
+const PROGRESS_MS = 200;
+
 /** The rooms between the wire and the upstreams. */
 interface Rooms {
   readonly roster: Roster;
   readonly views: Views;
   readonly metaTools: MetaTools;
+  /** Undefined where words rank alone. */
+  readonly vectors: ToolVectors | undefined;
+  readonly desk: () => Promise<UpstreamDesk>;
+  /** Searches these registries from now on. */
+  readonly setRegistries: (registries: readonly ConfiguredRegistry[]) => Promise<void>;
+  /** How clients sign in at the first upstream that checks them; undefined where none does. */
+  readonly signIn: HttpAppParts['signIn'];
   readonly closeHttp: () => Promise<void>;
 }
 
@@ -119,8 +156,9 @@ interface Rooms {
  * Builds the rooms and wires them. They are loaded here and not with this file, so that over stdio the handshake is
  * answered before any of them costs time.
  */
-async function openRooms(config: Config, observer: Observer, env: ProxyOptions['env']): Promise<Rooms> {
-  const { limits } = config;
+async function openRooms(config: Config, given: Observer, options: ProxyOptions): Promise<Rooms> {
+  const { limits, agentAdds } = config;
+  const { env, store } = options;
   const [
     { systemClock },
     { createCallerKey },
@@ -130,6 +168,7 @@ async function openRooms(config: Config, observer: Observer, env: ProxyOptions['
     { createMetaTools },
     { openUpstream },
     { Roster },
+    { UpstreamLog },
   ] = await Promise.all([
     import('./base/clock.ts'),
     import('./callers/caller.ts'),
@@ -139,12 +178,15 @@ async function openRooms(config: Config, observer: Observer, env: ProxyOptions['
     import('./meta-tools/meta-tools.ts'),
     import('./roster/open-upstream.ts'),
     import('./roster/roster.ts'),
+    import('./roster/upstream-log.ts'),
   ]);
-  const http = once(async () =>
-    (await import('./net/http-client.ts')).openHttpClient({
-      env: env ?? process.env,
-      maxMessageBytes: limits.maxMessageBytes,
-    }),
+  const log = new UpstreamLog(Date.now);
+  const observer = log.around(given);
+  const { maxMessageBytes, dialTimeoutMs } = limits;
+  const wire = { env: env ?? process.env, maxMessageBytes, dialTimeoutMs };
+  const http = once(async () => (await import('./net/http-client.ts')).openHttpClient(wire));
+  const publicHttp = once(async () =>
+    (await import('./net/public-http-client.ts')).openPublicHttpClient(wire),
   );
   const pool = once(async (): Promise<DocumentPool> =>
     (await import('./search/index.ts')).createDocumentPool(),
@@ -152,9 +194,19 @@ async function openRooms(config: Config, observer: Observer, env: ProxyOptions['
   const roster = new Roster(config.upstreams, {
     observer,
     open: (record, events) =>
-      openUpstream(record, { http: http.get, limits, env: env ?? process.env }, events),
+      openUpstream(
+        record,
+        { http: http.get, publicHttp: publicHttp.get, limits, env: env ?? process.env },
+        events,
+      ),
+    agentAdds,
+    ...(store === undefined ? {} : { program: store.program }),
+    keepPins: (name, approval) => void keepPins(name, approval),
   });
+  if (store !== undefined) roster.setApprovals(await readApprovals(store, observer));
+  const vectors = await openVectors(config, observer, options);
   const views = new Views({
+    ...(vectors === undefined ? {} : { meaning: vectors }),
     roster,
     listings: new Listings({ limits, clock: systemClock, observer }),
     callerKey: createCallerKey(),
@@ -167,27 +219,99 @@ async function openRooms(config: Config, observer: Observer, env: ProxyOptions['
   });
   const { maxBatchCalls, searchSchemas, maxInstructions } = config;
   const upstreams = roster.entries.map(({ record }) => record);
-  const servers = once(async () => {
+  let registries = config.registries;
+  const openServers = async (): Promise<ServerFinder> => {
     const { createServerFinder } = await import('./registry/search-servers.ts');
-    const { registries, registrySearch, checkServerRepo } = config;
+    const { registrySearch, checkServerRepo } = config;
     const place = { env: env ?? process.env, home: homedir(), platform: process.platform };
     return createServerFinder({ registries, registrySearch, checkServerRepo, limits, ...place });
+  };
+  let servers = once(openServers);
+  /** Definitions that were listed first are kept, unless another process was first. */
+  async function keepPins(name: string, approval: Approval): Promise<void> {
+    if (store === undefined) return;
+    try {
+      const { withPins } = await import('./roster/approval-state.ts');
+      const state = await store.changeApprovals((before) => withPins(before, name, approval));
+      const changed = roster.setApprovals(state);
+      if (changed.length > 0) views.forget(changed);
+    } catch (error) {
+      observer({ kind: 'note', message: `what '${name}' listed first is not kept: ${String(error)}` });
+    }
+  }
+  const apply = (records: readonly UpstreamRecord[]): RosterChange => {
+    const change = roster.update(records);
+    views.forget([...change.changed, ...change.removed]);
+    return change;
+  };
+  const desk = once(async () => {
+    if (store === undefined) throw new Error('upstreams are managed only where they can be kept');
+    const [{ UpstreamDesk }, { reachOfUrl }, { isProgramThere }] = await Promise.all([
+      import('./meta-tools/upstream-desk.ts'),
+      import('./net/reach.ts'),
+      import('./upstream/find-program.ts'),
+    ]);
+    const hasProgram = (command: string): Promise<boolean> => isProgramThere(command, env ?? process.env);
+    const { writeTools } = config;
+    const rooms = { roster, views, store, log, servers: () => servers.get() };
+    return new UpstreamDesk({
+      ...rooms,
+      agentAdds,
+      writeTools,
+      limits,
+      hasProgram,
+      reachOf: reachOfUrl,
+      apply,
+    });
   });
   const discovery = config.discovery && config.registrySearch;
+  const isForwarding = upstreams.some(({ auth }) => auth === 'forward');
+  const isLocal = !isForwarding && (config.stdio || isLoopback(config.listen.host));
+  const manage = config.discovery && isLocal && store !== undefined;
   const metaTools = createMetaTools(
-    { upstreams, maxBatchCalls, searchSchemas, maxInstructions, discovery, limits },
-    { views, observer, servers: servers.get },
+    { upstreams, maxBatchCalls, searchSchemas, maxInstructions, discovery, manage, limits },
+    { views, observer, servers: () => servers.get(), desk: desk.get },
   );
   const closeHttp = async (): Promise<void> => {
     await (await servers.opened())?.close();
-    await (await http.opened())?.close();
+    await Promise.all([http, publicHttp].map(async (each) => (await each.opened())?.close()));
   };
-  return { roster, views, metaTools, closeHttp };
+  const signIns = new Map<string, HttpAppParts['signIn']>();
+  const signIn: HttpAppParts['signIn'] = async (resource) => {
+    const forwarded = roster.entries.find(({ record }) => record.auth === 'forward');
+    if (forwarded?.upstream === undefined || forwarded.record.transport.kind !== 'http') return undefined;
+    const { createSignIn } = await import('./upstream/sign-in.ts');
+    const { resolveReferences } = await import('./upstream/references.ts');
+    const { name, transport } = forwarded.record;
+    const url = resolveReferences(transport.url, env ?? process.env, { upstream: name, part: 'url' });
+    const known = signIns.get(url) ?? createSignIn(url, http.get);
+    signIns.set(url, known);
+    return known(resource);
+  };
+  const setRegistries = async (next: readonly ConfiguredRegistry[]): Promise<void> => {
+    if (isDeepStrictEqual(next, registries)) return;
+    registries = next;
+    const old = servers;
+    servers = once(openServers);
+    await (await old.opened())?.close();
+  };
+  return { roster, views, metaTools, vectors, desk: desk.get, setRegistries, signIn, closeHttp };
+}
+
+/** What gives tools and questions their vectors; the model itself is opened when the first tools are there. */
+async function openVectors(
+  { limits }: Config,
+  observer: Observer,
+  { embedder }: ProxyOptions,
+): Promise<ToolVectors | undefined> {
+  if (embedder === undefined) return undefined;
+  const { ToolVectors } = await import('./model/tool-vectors.ts');
+  return new ToolVectors({ open: embedder, observer, questionWaitMs: limits.questionVectorMs });
 }
 
 async function openHttpApp(
   config: Config,
-  { roster, views, metaTools }: Rooms,
+  { roster, views, metaTools, signIn }: Rooms,
   observer: Observer,
 ): Promise<HttpApp> {
   const { createHttpApp, hostNames, originNames } = await import('./server/http-app.ts');
@@ -202,6 +326,7 @@ async function openHttpApp(
     allowedHosts: isGuarded ? hostNames(allowedHosts) : undefined,
     allowedOrigins: originNames(allowedOrigins),
     instructionsWaitMs: isForwarding ? limits.instructionsWaitMs : 0,
+    signIn,
   });
 }
 
@@ -209,7 +334,7 @@ async function openHttpApp(
 export async function createProxy(config: Config, options: ProxyOptions = {}): Promise<Proxy> {
   const { limits, maxBatchCalls, maxInstructions } = config;
   const observer = options.observer ?? silentObserver;
-  const rooms = once(() => openRooms(config, observer, options.env));
+  const rooms = once(() => openRooms(config, observer, options));
   const app = once(async () => openHttpApp(config, await rooms.get(), observer));
   let listening: Listening | undefined;
 
@@ -217,7 +342,7 @@ export async function createProxy(config: Config, options: ProxyOptions = {}): P
     fetch: async (request) => (await app.get()).fetch(request),
     async listen() {
       const [{ listen }, opened] = await Promise.all([import('./server/listen.ts'), app.get()]);
-      listening = await listen(config.listen, (request) => opened.fetch(request));
+      listening = await listen(config.listen, opened, { limits, observer });
       const address = `${listening.origin}/mcp`;
       observer({ kind: 'listening', address });
       return address;
@@ -250,8 +375,18 @@ export async function createProxy(config: Config, options: ProxyOptions = {}): P
       clearTimeout(timer);
     },
     local: {
-      async settled(timeoutMs) {
-        await (await rooms.get()).views.settled(timeoutMs);
+      desk: async () => (await rooms.get()).desk(),
+      async settled(timeoutMs, onEmbedding) {
+        const { views, vectors } = await rooms.get();
+        await views.settled(timeoutMs);
+        if (vectors === undefined) return;
+        // Asking for the view is what makes its tools want vectors.
+        await views.view({});
+        const report = setInterval(() => {
+          const { embedded, all } = vectors.progress;
+          onEmbedding?.(embedded, all);
+        }, PROGRESS_MS);
+        await vectors.settled(timeoutMs).finally(() => clearInterval(report));
       },
       async listTools() {
         const { catalog, unavailable, dropped } = await (await rooms.get()).views.view({});
@@ -267,8 +402,13 @@ export async function createProxy(config: Config, options: ProxyOptions = {}): P
         };
       },
       async explain(query, limit) {
-        const { catalog, index, unavailable } = await (await rooms.get()).views.view({});
-        const { matches, ...question } = index.explain(query, { limit });
+        const view = await (await rooms.get()).views.view({});
+        const [vector] = await view.questionVectors([query]);
+        const { catalog, index, unavailable } = view;
+        const { matches, ...question } = index.explain(query, {
+          limit,
+          ...(vector === undefined ? {} : { vector }),
+        });
         return {
           ...question,
           tools: matches.map(({ position, ...reasons }) => ({
@@ -284,15 +424,22 @@ export async function createProxy(config: Config, options: ProxyOptions = {}): P
         const view = await (await rooms.get()).views.view({});
         const { catalog, unavailable } = view;
         const { questions, problems } = readQuestionsFile(text);
-        const answers = questions.map((question) => {
+        const answers: { question: Question; names: readonly string[] }[] = [];
+        let byWords = 0;
+        for (const question of questions) {
           const right = question.relevant.map((name) => catalog.find(name)?.exposedName ?? name);
-          const names = view.search(question.text, 10).map((tool) => tool.exposedName);
-          return { question: { ...question, relevant: right }, names };
-        });
+          // One after the other: each is to come within the time a question is given.
+          const [vector] = await view.questionVectors([question.text]);
+          const { tools, basis } = view.search(question.text, 10, vector);
+          if (basis !== 'meaning') byWords++;
+          const names = tools.map((tool) => tool.exposedName);
+          answers.push({ question: { ...question, relevant: right }, names });
+        }
         const wanted = new Set(answers.flatMap(({ question }) => question.relevant));
         return {
           problems,
           answers,
+          byWords,
           languages: byLanguage(answers.map(({ question, names }) => measureAnswer(question, names))),
           unknown: [...wanted].filter((name) => catalog.find(name) === undefined),
           total: catalog.tools.length,
@@ -306,11 +453,20 @@ export async function createProxy(config: Config, options: ProxyOptions = {}): P
         return localResult(await answer);
       },
     },
-    async reload(upstreams) {
-      const { roster, views } = await rooms.get();
+    async reload(upstreams, registries) {
+      const { roster, views, setRegistries } = await rooms.get();
+      if (registries !== undefined) await setRegistries(registries);
       const change = roster.update(upstreams);
       views.forget([...change.changed, ...change.removed]);
       return change;
+    },
+    async reloadApprovals() {
+      const { store } = options;
+      if (store === undefined) return [];
+      const { roster, views } = await rooms.get();
+      const changed = roster.setApprovals(await readApprovals(store, observer));
+      views.forget(changed);
+      return changed;
     },
     async close() {
       await listening?.close(limits.drainMs);
@@ -318,6 +474,7 @@ export async function createProxy(config: Config, options: ProxyOptions = {}): P
       const opened = await rooms.opened();
       if (opened === undefined) return;
       opened.views.close();
+      await opened.vectors?.close();
       await opened.roster.close();
       await opened.closeHttp();
     },
@@ -329,6 +486,19 @@ function localResult(answer: Answer): string {
   const text = answer.kind === 'unauthorized' ? answer.sentence : answer.raw;
   if (answer.kind === 'result') return answer.raw;
   return JSON.stringify({ content: [{ type: 'text', text }], isError: true });
+}
+
+/** What people approved; when nobody can tell, nothing that needs it may be used, and the reason is said. */
+async function readApprovals(
+  store: UpstreamStore,
+  observer: Observer,
+): Promise<ApprovalState | 'unreadable'> {
+  try {
+    return await store.readApprovals();
+  } catch (error) {
+    observer({ kind: 'note', message: messageOf(error) });
+    return 'unreadable';
+  }
 }
 
 function isLoopback(host: string): boolean {

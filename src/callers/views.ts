@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { UpstreamAuthError } from '../base/errors.ts';
+import { BusyError, UpstreamAuthError } from '../base/errors.ts';
 import type { ProxyError } from '../base/errors.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Limits } from '../base/limits.ts';
@@ -8,15 +8,19 @@ import type { Observer } from '../base/observer.ts';
 import { buildCatalog } from '../catalog/catalog.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { matchesPattern } from '../catalog/pattern.ts';
+import type { Tool } from '../catalog/tool.ts';
 import type { Roster, RosterEntry } from '../roster/roster.ts';
+import { canMean } from '../search/fusion.ts';
+import type { DocumentsToEmbed, DocumentToEmbed, Meaning } from '../search/meaning-port.ts';
+import { meaningText } from '../search/meaning-text.ts';
 import { withNeighbours } from '../search/neighbours.ts';
-import type { DocumentPool } from '../search/tool-index.ts';
+import type { DocumentPool, ToolIndex } from '../search/tool-index.ts';
 import { listTools } from '../upstream/list-tools.ts';
-import type { Listing } from '../upstream/list-tools.ts';
 import { ANONYMOUS } from './caller.ts';
 import type { Caller, CallerKey } from './caller.ts';
-import type { Listings, ListingState } from './listings.ts';
-import type { Unavailable, View } from './view.ts';
+import { LISTINGS_SHARE } from './listings.ts';
+import type { Listings, ListingState, StartingState } from './listings.ts';
+import type { FoundTools, Unavailable, View } from './view.ts';
 
 export interface ViewsParts {
   readonly roster: Roster;
@@ -24,6 +28,8 @@ export interface ViewsParts {
   readonly callerKey: CallerKey;
   /** Opened with the first view, because analyzing words costs start-up time that a handshake must not pay. */
   readonly pool: () => Promise<DocumentPool>;
+  /** What gives tools and questions their vectors; without it words rank alone. */
+  readonly meaning?: Meaning;
   readonly limits: Limits;
   readonly clock: Clock;
   readonly observer: Observer;
@@ -42,33 +48,38 @@ interface Asked {
   readonly state: ListingState;
 }
 
-/** What is known of each upstream: its listing, why there is none, or that it is still starting. */
-type Facts = readonly (Listing | ProxyError | 'starting')[];
+/** Upstreams that are listed within this time get into one view. */
+const GATHER_MS = 300;
 
-interface Composed {
-  readonly facts: Facts;
-  readonly entries: readonly RosterEntry[];
-  readonly view: View;
-}
+/** Measured with Node 20: a composition of 1,000 tools takes 0.2 MB beside the tools themselves. */
+const COMPOSITION_BYTES = 4_000;
+const COMPOSITION_BYTES_PER_TOOL = 220;
 
 /**
  * Composes what each caller may use: the upstreams' own listings, and those taken with the caller's credential.
  * What one caller's credential listed is kept under a key only that credential gives, and nothing of it is ever
- * looked at for another caller.
+ * looked at for another caller. Callers whose listings are the same, tool by tool, share what is made of them.
  */
 export class Views {
   readonly #parts: ViewsParts;
-  readonly #composed: LRUCache<string, Composed>;
+  /** By what it was made of. */
+  readonly #compositions: LRUCache<string, Composition>;
+  /** A number for each upstream's place in the roster, new when the roster changed it. */
+  readonly #entryIds = new WeakMap<RosterEntry, number>();
+  #lastEntryId = 0;
   /** Patterns of `writeTools` not yet seen to match any tool of anybody, nor reported. */
   readonly #unmatched: Set<string>;
 
   constructor(parts: ViewsParts) {
     this.#parts = parts;
     this.#unmatched = new Set(parts.writeTools);
-    this.#composed = new LRUCache({
-      max: parts.limits.maxListings,
-      // Whoever holds the old view searches it in this turn of the event loop or not at all.
-      dispose: ({ view }) => setImmediate(() => view.index.close()),
+    const maxSize = Math.max(1, Math.floor(parts.limits.maxListingBytes * (1 - LISTINGS_SHARE)));
+    this.#compositions = new LRUCache({
+      maxSize,
+      // One that is larger than all there may be is kept alone.
+      sizeCalculation: ({ catalog }) =>
+        Math.min(COMPOSITION_BYTES + catalog.tools.length * COMPOSITION_BYTES_PER_TOOL, maxSize),
+      dispose: (composition) => composition.retire(),
     });
     parts.roster.onToolsChanged((upstream) => parts.listings.changed(upstream));
   }
@@ -77,6 +88,26 @@ export class Views {
   warm(): void {
     for (const entry of this.#parts.roster.entries)
       if (entry.record.auth === 'own' && !isLazy(entry)) this.#ask(entry, ANONYMOUS);
+    if (this.#parts.meaning !== undefined) void this.#prepare();
+  }
+
+  /**
+   * Makes the view that everybody has, as its upstreams come, so that tools get their vectors before anybody asks.
+   * Where callers' own credentials say what they may use, or an upstream sleeps until it is needed, there is nothing
+   * to make yet.
+   */
+  async #prepare(): Promise<void> {
+    const { entries } = this.#parts.roster;
+    if (entries.some((entry) => entry.record.auth !== 'own' || isLazy(entry))) return;
+    for (;;) {
+      const asked = this.#askAll(ANONYMOUS);
+      if (asked.some(({ state }) => state.kind === 'ready')) await this.#compose(asked);
+      const starting = startingOf(asked).map(({ settled }) => settled);
+      if (starting.length === 0) return;
+      await Promise.race(starting);
+      // Upstreams mostly come together: one view for all that do.
+      await Promise.race([Promise.all(starting), pause(GATHER_MS)]);
+    }
   }
 
   /** Resolves when no own upstream is starting any more, or after `ms`. */
@@ -94,17 +125,13 @@ export class Views {
   /**
    * The caller's view, made of what is there. Waits for upstreams still starting only until `startWaitMs` after they
    * began, `emptyWaitMs` while none is ready, or, for a forwarded caller with nothing to use yet, until their first
-   * listing is in. Throws an `UpstreamAuthError` when the caller's credential was refused and there is nothing else
-   * to use.
+   * listing is in. When there is nothing to use, throws an `UpstreamAuthError` if the caller's credential was refused,
+   * a `BusyError` if there was no turn for their listing.
    */
   async view(caller: Caller, signal?: AbortSignal): Promise<View> {
     const asked = await this.#settle(caller, signal);
-    const isAnyReady = asked.some(({ state }) => state.kind === 'ready');
-    for (const { entry, state } of asked) {
-      if (isAnyReady || entry.record.auth !== 'forward') continue;
-      if (state.kind === 'failed' && state.error instanceof UpstreamAuthError) throw state.error;
-    }
-    return this.#compose(caller, asked);
+    throwIfRefused(asked, (error) => error instanceof UpstreamAuthError || error instanceof BusyError);
+    return this.#compose(asked);
   }
 
   /** What upstreams told this caller to read first, as far as it is known now; waits at most `waitMs` for more. */
@@ -113,23 +140,42 @@ export class Views {
     const starting = startingOf(asked).map((state) => state.settled);
     if (starting.length > 0 && waitMs > 0) {
       await Promise.race([Promise.all(starting), pause(waitMs)]);
-      asked = this.#askAwake(caller);
+      asked = asked.map(withOutcome);
     }
-    for (const { entry, state } of asked) {
-      if (
-        entry.record.auth === 'forward' &&
-        state.kind === 'failed' &&
-        state.error instanceof UpstreamAuthError
-      ) {
-        if (!asked.some((other) => other.state.kind === 'ready')) throw state.error;
-      }
-    }
+    throwIfRefused(asked, (error) => error instanceof UpstreamAuthError);
     return instructionsOf(asked);
   }
 
   /** An upstream refused the caller's credential on a call: what it listed for them is not theirs any more. */
   drop(entry: RosterEntry, caller: Caller): void {
     if (entry.record.auth === 'forward') this.#parts.listings.drop(this.#keyOf(entry, caller).key);
+  }
+
+  /** An upstream refused a call as if it had no such tool, or another one: what it lists is looked at again. */
+  doubt(entry: RosterEntry, caller: Caller): void {
+    this.#parts.listings.doubt(this.#keyOf(entry, caller).key);
+  }
+
+  /**
+   * What one upstream with a credential of its own lists, waited for until it is in, has failed, or `signal` aborts;
+   * the others are not asked. Undefined when it is not among the enabled ones.
+   */
+  async listed(name: string, signal: AbortSignal): Promise<ListingState | undefined> {
+    for (;;) {
+      const entry = this.#parts.roster.entries.find(({ record }) => record.name === name);
+      if (entry === undefined || entry.record.auth !== 'own') return undefined;
+      const { state } = this.#ask(entry, ANONYMOUS);
+      if (state.kind !== 'starting' || signal.aborted) return state;
+      await Promise.race([state.settled, aborted(signal)]);
+    }
+  }
+
+  /** The same without waiting, and without starting what nobody has needed yet. */
+  peek(entry: RosterEntry): ListingState | undefined {
+    if (entry.upstream === undefined) return { kind: 'failed', error: entry.failure };
+    if (entry.record.auth !== 'own' || !this.#parts.listings.has(this.#keyOf(entry, ANONYMOUS).key))
+      return undefined;
+    return this.#ask(entry, ANONYMOUS).state;
   }
 
   /** These upstreams are not what they were; what they listed is taken again when it is next wanted. */
@@ -140,15 +186,15 @@ export class Views {
 
   close(): void {
     this.#parts.listings.close();
-    this.#composed.clear();
+    this.#compositions.clear();
   }
 
   async #settle(caller: Caller, signal: AbortSignal | undefined): Promise<readonly Asked[]> {
     const { clock, limits } = this.#parts;
     // One listener, however often it waits.
     let gone: Promise<void> | undefined;
+    let asked = this.#askAll(caller);
     for (;;) {
-      const asked = this.#askAll(caller);
       const starting = startingOf(asked);
       if (starting.length === 0 || signal?.aborted) return asked;
       const isAnyReady = asked.some(({ state }) => state.kind === 'ready');
@@ -158,14 +204,29 @@ export class Views {
       if (isForward && !isAnyReady) {
         gone ??= aborted(signal);
         await Promise.race([Promise.any(starting.map((state) => state.settled)), gone]);
-        continue;
+      } else {
+        const waitMs = isAnyReady ? limits.startWaitMs : limits.emptyWaitMs;
+        const left = Math.max(...starting.map((state) => state.since + waitMs - clock.now()));
+        if (left <= 0) return asked;
+        // One that settles may be the first that is ready, after which less waiting is due.
+        await Promise.race([...starting.map((state) => state.settled), pause(left, signal)]);
       }
-      const waitMs = isAnyReady ? limits.startWaitMs : limits.emptyWaitMs;
-      const left = Math.max(...starting.map((state) => state.since + waitMs - clock.now()));
-      if (left <= 0) return asked;
-      // One that settles may be the first that is ready, after which less waiting is due.
-      await Promise.race([...starting.map((state) => state.settled), pause(left, signal)]);
+      // What came is taken from here: among very many callers it may have been dropped to make room already.
+      asked = asked.map(withOutcome);
+      if (this.#isForgotten(asked)) asked = this.#askAll(caller);
     }
+  }
+
+  /** Whether something waited for will not come, because its upstream or its credential is not what it was. */
+  #isForgotten(asked: readonly Asked[]): boolean {
+    const { entries } = this.#parts.roster;
+    return (
+      asked.length !== entries.length ||
+      asked.some(
+        ({ entry, key, state }, n) =>
+          entry !== entries[n] || (state.kind === 'starting' && !this.#parts.listings.has(key)),
+      )
+    );
   }
 
   #askAll(caller: Caller): readonly Asked[] {
@@ -189,11 +250,14 @@ export class Views {
       upstream: entry.record.name,
       isOwn,
       caller: isOwn ? ANONYMOUS : caller,
-      take: ({ credential }) =>
-        listTools(
-          upstream,
-          { scope, ...(credential === undefined ? {} : { credential }) },
-          this.#parts.limits,
+      take: async ({ credential }) =>
+        this.#parts.roster.admit(
+          entry.record,
+          await listTools(
+            upstream,
+            { scope, ...(credential === undefined ? {} : { credential }) },
+            this.#parts.limits,
+          ),
         ),
     });
     return { entry, scope, key, state };
@@ -205,21 +269,52 @@ export class Views {
     return { scope: key, key };
   }
 
-  async #compose(caller: Caller, asked: readonly Asked[]): Promise<View> {
-    const isShared = asked.every(({ entry }) => entry.record.auth === 'own');
-    const key = isShared ? OWN : this.#parts.callerKey('', caller);
+  async #compose(asked: readonly Asked[]): Promise<View> {
+    const key = asked.map(({ entry, state }) => this.#partOfKey(entry, state)).join(' ');
     // Almost every request finds everything as the one before it did.
-    const known = this.#composed.get(key);
-    if (known !== undefined && isCurrent(known, asked)) return known.view;
-    const pool = await this.#parts.pool();
-    const before = this.#composed.get(key);
-    if (before !== undefined && isCurrent(before, asked)) return before.view;
-    const composed = this.#build(asked, pool);
-    if (asked.some(({ state }) => state.kind === 'ready')) this.#composed.set(key, composed);
-    return composed.view;
+    let composition = this.#compositions.get(key);
+    if (composition === undefined) {
+      const pool = await this.#parts.pool();
+      composition = this.#compositions.get(key);
+      if (composition === undefined) {
+        composition = this.#build(asked, pool);
+        this.#compositions.set(key, composition);
+        this.#parts.meaning?.want(composition.documents);
+      }
+    }
+    const whole = composition;
+    const { meaning } = this.#parts;
+    return {
+      catalog: whole.catalog,
+      dropped: whole.dropped,
+      get index() {
+        return whole.index;
+      },
+      search: (query, limit, vector) => whole.search(query, limit, vector),
+      questionVectors: async (questions, signal) =>
+        meaning !== undefined && canMean(whole.index.documents)
+          ? meaning.questionVectors(questions, signal)
+          : [],
+      unavailable: asked.flatMap((one) =>
+        unavailableOf(one, this.#parts.roster.waiting(one.entry.record.name)),
+      ),
+      instructions: instructionsOf(asked),
+      route({ upstream }) {
+        const route = asked.find(({ entry }) => entry.record.name === upstream);
+        if (route === undefined) throw new Error('the tool is not of this view');
+        return { entry: route.entry, scope: route.scope };
+      },
+    };
   }
 
-  #build(asked: readonly Asked[], pool: DocumentPool): Composed {
+  /** What of an upstream a composition depends on: who it is, and what it listed. */
+  #partOfKey(entry: RosterEntry, state: ListingState): string {
+    let id = this.#entryIds.get(entry);
+    if (id === undefined) this.#entryIds.set(entry, (id = ++this.#lastEntryId));
+    return state.kind === 'ready' ? `${id}:${state.id}` : `${id}`;
+  }
+
+  #build(asked: readonly Asked[], pool: DocumentPool): Composition {
     const { writeTools, reservedNames } = this.#parts;
     const parts = asked.flatMap(({ entry, state }) => {
       if (state.kind !== 'ready') return [];
@@ -228,41 +323,13 @@ export class Views {
     });
     const catalog = buildCatalog(parts, { prefixed: asked.length > 1, writeTools, reservedNames });
     this.#reportUnmatched(catalog, parts.length === asked.length);
-    const index = pool.openView(
-      catalog.tools.map(({ exposedName, upstream, tool }) => ({
-        exposedName,
-        name: tool.name,
-        upstream,
-        ...(tool.title === undefined ? {} : { title: tool.title }),
-        description: tool.description,
-        inputSchema: tool.inputSchema,
-        digest: tool.digest,
+    const dropped = asked.flatMap(({ entry, state }) =>
+      (state.kind === 'ready' ? state.listing.dropped : []).map((tool) => ({
+        upstream: entry.record.name,
+        ...tool,
       })),
     );
-    const described = catalog.tools.map(({ tool }) => tool);
-    const routes = new Map(asked.map(({ entry, scope }) => [entry.record.name, { entry, scope }]));
-    const view: View = {
-      catalog,
-      index,
-      search: (query, limit) =>
-        withNeighbours(index, described, index.search(query, { limit }).matches, limit).flatMap(
-          ({ position }) => catalog.tools[position] ?? [],
-        ),
-      unavailable: asked.flatMap((one) => unavailableOf(one)),
-      instructions: instructionsOf(asked),
-      dropped: asked.flatMap(({ entry, state }) =>
-        (state.kind === 'ready' ? state.listing.dropped : []).map((tool) => ({
-          upstream: entry.record.name,
-          ...tool,
-        })),
-      ),
-      route(tool) {
-        const route = routes.get(tool.upstream);
-        if (route === undefined) throw new Error('the tool is not of this view');
-        return route;
-      },
-    };
-    return { facts: factsOf(asked), entries: asked.map(({ entry }) => entry), view };
+    return new Composition(catalog, dropped, pool);
   }
 
   /** A pattern that protects nothing is a mistake somebody should hear of, once, when every upstream has listed. */
@@ -279,19 +346,97 @@ export class Views {
   }
 }
 
+/** What a set of listings makes, whoever has them. */
+class Composition {
+  readonly catalog: Catalog;
+  readonly dropped: View['dropped'];
+  readonly #described: readonly Tool[];
+  readonly #pool: DocumentPool;
+  #index: ToolIndex | undefined;
+  #isRetired = false;
+
+  constructor(catalog: Catalog, dropped: View['dropped'], pool: DocumentPool) {
+    this.catalog = catalog;
+    this.dropped = dropped;
+    this.#described = catalog.tools.map(({ tool }) => tool);
+    this.#pool = pool;
+  }
+
+  /** Open until the end of this turn of the event loop at least, whatever became of the composition meanwhile. */
+  get index(): ToolIndex {
+    if (this.#index === undefined) {
+      this.#index = this.#open();
+      if (this.#isRetired) this.retire();
+    }
+    return this.#index;
+  }
+
+  search(query: string, limit: number, vector: Float32Array | undefined): FoundTools {
+    const { index, catalog } = this;
+    const { matches, basis } = index.search(query, { limit, ...(vector === undefined ? {} : { vector }) });
+    const filled = withNeighbours(index, this.#described, matches, limit);
+    return { tools: filled.flatMap(({ position }) => catalog.tools[position] ?? []), basis };
+  }
+
+  /** Its documents without a vector; once it is retired there are none, and whoever comes back makes another. */
+  get documents(): DocumentsToEmbed {
+    const current = (): ToolIndex | undefined => (this.#isRetired ? undefined : this.index);
+    return {
+      get counts() {
+        return current()?.documents ?? { all: 0, embedded: 0 };
+      },
+      next: (limit) =>
+        (current()?.unembedded() ?? []).slice(0, limit).map((position) => this.#toEmbed(position)),
+    };
+  }
+
+  #toEmbed(position: number): DocumentToEmbed {
+    const { exposedName, upstream, tool } = this.catalog.tools[position]!;
+    return {
+      text: meaningText({ name: tool.name, exposedName, upstream, description: tool.description }),
+      keep: (vector) => {
+        if (!this.#isRetired) this.index.setVector(position, vector);
+      },
+    };
+  }
+
+  /** Its documents go back to the pool; whoever still holds it gets the same answers, more slowly. */
+  retire(): void {
+    this.#isRetired = true;
+    setImmediate(() => {
+      this.#index?.close();
+      this.#index = undefined;
+    });
+  }
+
+  #open(): ToolIndex {
+    return this.#pool.openView(
+      this.catalog.tools.map(({ exposedName, upstream, tool }) => ({
+        exposedName,
+        name: tool.name,
+        upstream,
+        ...(tool.title === undefined ? {} : { title: tool.title }),
+        description: tool.description,
+        inputSchema: tool.inputSchema,
+        digest: tool.digest,
+      })),
+    );
+  }
+}
+
 function isLazy({ record: { transport } }: RosterEntry): boolean {
   return transport.kind === 'stdio' && transport.start === 'lazy';
 }
 
-function startingOf(asked: readonly Asked[]): readonly Extract<ListingState, { kind: 'starting' }>[] {
+function startingOf(asked: readonly Asked[]): readonly StartingState[] {
   return asked.flatMap(({ state }) => (state.kind === 'starting' ? [state] : []));
 }
 
-function unavailableOf({ entry, state }: Asked): readonly Unavailable[] {
+function unavailableOf({ entry, state }: Asked, waiting: string | undefined): readonly Unavailable[] {
   const { name } = entry.record;
   switch (state.kind) {
     case 'ready':
-      return [];
+      return waiting === undefined ? [] : [{ name, state: 'waiting', reason: waiting }];
     case 'starting':
       return [{ name, state: 'starting', reason: 'still starting; search again in a few seconds' }];
     case 'failed':
@@ -307,21 +452,21 @@ function instructionsOf(asked: readonly Asked[]): View['instructions'] {
   );
 }
 
-function factsOf(asked: readonly Asked[]): Facts {
-  return asked.map(({ state }) => {
-    if (state.kind === 'ready') return state.listing;
-    return state.kind === 'failed' ? state.error : 'starting';
-  });
+/** What came of a listing that was waited for, in the place of "starting". */
+function withOutcome(asked: Asked): Asked {
+  const { state } = asked;
+  return state.kind === 'starting' && state.outcome !== undefined
+    ? { ...asked, state: state.outcome }
+    : asked;
 }
 
-/** Whether a view was made of just these upstreams in just this state. */
-function isCurrent({ facts, entries }: Composed, asked: readonly Asked[]): boolean {
-  const now = factsOf(asked);
-  return (
-    now.length === facts.length &&
-    now.every((fact, n) => fact === facts[n]) &&
-    asked.every(({ entry }, n) => entry === entries[n])
-  );
+/** A caller whom nothing lets in hears so, instead of being told that there are no tools. */
+function throwIfRefused(asked: readonly Asked[], isRefusal: (error: ProxyError) => boolean): void {
+  if (asked.some(({ state }) => state.kind === 'ready')) return;
+  for (const { entry, state } of asked) {
+    if (entry.record.auth === 'forward' && state.kind === 'failed' && isRefusal(state.error))
+      throw state.error;
+  }
 }
 
 function aborted(signal: AbortSignal | undefined): Promise<void> {

@@ -3,6 +3,7 @@ import { text as readAll } from 'node:stream/consumers';
 import type { ListedTool } from '../app.ts';
 import { quoted } from '../config/problem.ts';
 import type { Context } from './context.ts';
+import { isConfirmed } from './ask.ts';
 import { EXIT } from './exit-code.ts';
 import { noteUnavailable, printable } from './meta-answer.ts';
 import type { Output } from './output.ts';
@@ -29,7 +30,13 @@ export async function callTool(context: Context): Promise<number> {
         output.error(`${claim}, and there is nobody to ask; add --yes to call it.`);
         return EXIT.failed;
       }
-      if (!(await isConfirmed(`${claim}. Call it?`, signal))) {
+      if (
+        !(await isConfirmed(`${claim}. Call it?`, {
+          input: process.stdin,
+          output: process.stderr,
+          signal,
+        }))
+      ) {
         output.error('not called.');
         return EXIT.failed;
       }
@@ -90,22 +97,6 @@ function checkedArguments(text: string): { readonly text: string } | { readonly 
     return { wrong: `the arguments must be a JSON object such as '{"path": "notes.txt"}'.` };
   }
   return { text: text.trim() };
-}
-
-/** No answer (the terminal closed, or Ctrl-C) is a no. */
-async function isConfirmed(question: string, signal: AbortSignal): Promise<boolean> {
-  const { createInterface } = await import('node:readline');
-  const prompt = createInterface({ input: process.stdin, output: process.stderr });
-  // While a line is read the terminal sends no signal for Ctrl-C; what waits for one is told here.
-  prompt.on('SIGINT', () => process.emit('SIGINT'));
-  signal.addEventListener('abort', () => prompt.close(), { once: true });
-  return new Promise((resolve) => {
-    prompt.once('close', () => resolve(false));
-    prompt.question(`${question} [y/N] `, (answer) => {
-      resolve(/^y(es)?$/i.test(answer.trim()));
-      prompt.close();
-    });
-  });
 }
 
 async function printResult(raw: string, output: Output): Promise<number> {

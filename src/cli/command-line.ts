@@ -49,10 +49,43 @@ export const CLI_FLAGS = {
     shape: 'FILE',
     sentence: 'Questions with their right tools, one a line: {"query": "…", "relevant": ["tool_name"]}.',
   },
-  yes: { sentence: 'Call a tool that may change something without asking.' },
+  yes: { sentence: 'Do without asking what would be asked first.' },
+  name: { shape: 'NAME', sentence: 'What a server is to be called, or is called.' },
+  url: { shape: 'URL', sentence: 'The MCP endpoint of a server.' },
+  id: { shape: 'ID', sentence: 'The id a registry lists a server under; with --registry.' },
+  header: {
+    shape: "'NAME: VALUE'",
+    sentence: 'A header sent to the server with every request; may be given several times.',
+  },
+  env: {
+    short: 'e',
+    shape: 'NAME=VALUE',
+    sentence: "A variable for the server's program; may be given several times.",
+  },
+  input: {
+    shape: 'NAME=VALUE',
+    sentence: 'Something a server of a registry asks for, by its name; may be given several times.',
+  },
+  description: { shape: 'TEXT', sentence: 'A few words on what a server is for; the model reads them.' },
+  enabled: { shape: 'true|false', sentence: 'Whether a server is used.' },
+  local: { sentence: 'Run the package of a server, also where it can be reached by URL.' },
+  unverified: {
+    sentence: "Let a server's tools count as writes until it is approved, as if a model had added it.",
+  },
 } as const satisfies Record<string, { short?: string; shape?: string; sentence: string }>;
 
 export type CliFlagName = keyof typeof CLI_FLAGS;
+
+/** Flags each of whose values counts. */
+const MANY: ReadonlySet<CliFlagName> = new Set(['header', 'env', 'input']);
+
+/** Other names of commands. */
+const ALIASES: Readonly<Record<string, string>> = {
+  upstream: 'upstream_servers',
+  upstreams: 'upstream_servers',
+  'upstream-servers': 'upstream_servers',
+  search_servers: 'search-servers',
+};
 
 /** Accepted by every command. */
 export const GLOBAL_FLAGS: readonly CliFlagName[] = [
@@ -71,6 +104,10 @@ export interface CommandLine {
   readonly operands: readonly string[];
   readonly settings: readonly FlagValue[];
   readonly flags: ReadonlyMap<CliFlagName, string>;
+  /** Every value of the flags that may be given several times. */
+  readonly lists?: ReadonlyMap<CliFlagName, readonly string[]>;
+  /** What stands after `--`, when it is a command line of its own. */
+  readonly rest?: readonly string[];
   readonly mistakes: readonly string[];
 }
 
@@ -133,11 +170,15 @@ export async function parseCommandLine(argv: readonly string[]): Promise<Command
   const words: string[] = [];
   const settings: FlagValue[] = [];
   const flags = new Map<CliFlagName, string>();
+  const lists = new Map<CliFlagName, string[]>();
   const mistakes: string[] = [];
+  const rest: string[] = [];
+  let isRest = false;
   let hasUnknownFlag = false;
 
   for (const token of tokens) {
-    if (token.kind === 'positional') words.push(token.value);
+    if (token.kind === 'option-terminator') isRest = true;
+    if (token.kind === 'positional') (isRest ? rest : words).push(token.value);
     if (token.kind !== 'option') continue;
     const { name } = token;
     const setting = SETTING_OF_FLAG.get(name);
@@ -163,13 +204,23 @@ export async function parseCommandLine(argv: readonly string[]): Promise<Command
     if (setting !== undefined) settings.push({ name: setting, text: value ?? 'true' });
     else if (isCliFlag(name)) {
       if (!takesValue(name) && value !== undefined) mistakes.push(`${flag} takes no value.`);
+      if (value !== undefined && MANY.has(name)) lists.set(name, [...(lists.get(name) ?? []), value]);
       flags.set(name, value ?? 'true');
     }
   }
 
-  const [command, ...operands] = words;
+  const [typed, ...operands] = words;
+  const command = typed === undefined ? undefined : (ALIASES[typed] ?? typed);
+  const isOfItsOwn = command !== undefined && COMMANDS[command]?.takesRest === true;
+  if (!isOfItsOwn) operands.push(...rest.splice(0));
   if (command === 'help')
-    return { command: operands[0], operands: [], settings, flags: flags.set('help', 'true'), mistakes };
+    return {
+      command: ALIASES[operands[0] ?? ''] ?? operands[0],
+      operands: [],
+      settings,
+      flags: flags.set('help', 'true'),
+      mistakes,
+    };
   if (command !== undefined && !Object.hasOwn(COMMANDS, command)) {
     // After an unknown flag its value would be taken for the command: that one mistake is enough.
     if (!hasUnknownFlag)
@@ -183,7 +234,7 @@ export async function parseCommandLine(argv: readonly string[]): Promise<Command
     mistakes.push('--builtin and --upstream contradict each other; give one.');
   if (!flags.has('help') && !flags.has('version'))
     mistakes.push(...mistakesInOperands(operands, command ?? 'serve'));
-  return { command, operands, settings, flags, mistakes };
+  return { command, operands, settings, flags, lists, rest, mistakes };
 }
 
 async function unknownFlag(raw: string, name: string): Promise<string> {
@@ -212,6 +263,7 @@ export function settingShape(name: SettingName): string {
     case 'text':
     case 'path':
     case 'list':
+    case 'choice':
       return value.shape;
   }
 }
@@ -225,6 +277,9 @@ function mistakesInFlags(flags: ReadonlyMap<CliFlagName, string>, command: strin
     }
     if (name === 'output' && value !== 'json' && value !== 'table') {
       mistakes.push(`--output: ${quoted(value)} is no format; give json or table.`);
+    }
+    if (name === 'enabled' && value !== 'true' && value !== 'false') {
+      mistakes.push(`--enabled: ${quoted(value)} is neither true nor false.`);
     }
     if (name === 'limit' && command === 'search-servers') {
       // Out of range is moved into it there, and said; models do the same.

@@ -7,6 +7,8 @@ export interface Command {
   readonly sentence: string;
   /** How many operands it takes. */
   readonly operands: { readonly min: number; readonly max: number; readonly called: string };
+  /** Whether what stands after `--` is a command line of its own. */
+  readonly takesRest?: true;
   /** Flags of its own, beside the global ones. */
   readonly flags: readonly CliFlagName[];
   /** Whether it runs on the configuration; one that does not is not stopped by a broken file. */
@@ -83,6 +85,34 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     flags: ['registry', 'search', 'tag', 'limit', 'list-registries', 'verbose'],
     needsConfig: true,
     load: async () => (await import('./search-servers.ts')).searchServers,
+  },
+  upstream_servers: {
+    usage:
+      'upstream_servers list | add (--url URL | --registry R --id I | -- COMMAND ARGS…) [--name NAME] | update NAME [JSON] | enable | disable | remove | approve | refresh | restart | logs NAME',
+    sentence:
+      'Add, change, approve and list the servers of the configuration file; also called upstream. Secrets are asked for, hidden, or given as ${env:NAME}.',
+    operands: {
+      min: 1,
+      max: 3,
+      called: 'list, add, update, enable, disable, remove, approve, refresh, restart or logs',
+    },
+    takesRest: true,
+    flags: [
+      'name',
+      'url',
+      'registry',
+      'id',
+      'header',
+      'env',
+      'input',
+      'description',
+      'enabled',
+      'local',
+      'unverified',
+      'yes',
+    ],
+    needsConfig: true,
+    load: async () => (await import('./upstream-servers.ts')).upstreamServers,
   },
   demo: {
     usage: 'demo [--builtin]',

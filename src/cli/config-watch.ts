@@ -1,6 +1,7 @@
 import { unwatchFile, watchFile } from 'node:fs';
 import type { Stats } from 'node:fs';
 import type { Loaded } from '../config/load.ts';
+import { approvalsPath } from '../config/upstream-store.ts';
 import { formatProblem } from '../config/problem.ts';
 import type { Settings } from '../config/settings.ts';
 
@@ -14,6 +15,8 @@ export interface ConfigWatchParts {
   readonly load: () => Promise<Loaded>;
   /** Takes the new upstreams; gives what to say of it. */
   readonly apply: (loaded: Extract<Loaded, { kind: 'settled' }>) => Promise<string>;
+  /** Takes what was approved; gives what to say of it. */
+  readonly applyApprovals: () => Promise<string>;
   readonly note: (message: string) => void;
 }
 
@@ -43,12 +46,26 @@ export function watchConfig(parts: ConfigWatchParts): () => void {
     sayOnce(`${await parts.apply(loaded)}${later}`);
   }
 
+  const approvals = approvalsPath(path);
+  watchFile(approvals, { interval: INTERVAL_MS, persistent: false }, (now, before) => {
+    if (isSameFile(now, before)) return;
+    last = last
+      .then(async () => sayOnce(await parts.applyApprovals()))
+      .catch((error: unknown) => sayOnce(`${approvals}: ${String(error)}`));
+  });
   watchFile(path, { interval: INTERVAL_MS, persistent: false }, (now, before) => {
-    if (now.mtimeMs === before.mtimeMs && now.ino === before.ino && now.size === before.size) return;
+    if (isSameFile(now, before)) return;
     // One look after the other, so that the newest file is the last one taken.
     last = last.then(() => look(now)).catch((error: unknown) => sayOnce(`${path}: ${String(error)}`));
   });
-  return () => unwatchFile(path);
+  return () => {
+    unwatchFile(path);
+    unwatchFile(approvals);
+  };
+}
+
+function isSameFile(now: Stats, before: Stats): boolean {
+  return now.mtimeMs === before.mtimeMs && now.ino === before.ino && now.size === before.size;
 }
 
 function changedSettings(before: Settings, after: Settings): string[] {

@@ -59,7 +59,7 @@ async function load(line: CommandLine, output: Output): Promise<Loaded> {
   });
   const isBuiltin = line.flags.has('builtin');
   // What warns of no upstream comes from no place; the sample catalog is one, and finding servers needs none.
-  const needsNone = isBuiltin || line.command === 'search-servers';
+  const needsNone = isBuiltin || line.command === 'search-servers' || line.command === 'upstream_servers';
   const warnings = loaded.warnings.filter(({ origin }) => !needsNone || origin.kind !== 'default');
   for (const warning of warnings) output.note(`mcpproxy: note: ${formatProblem(warning)}`);
   if (loaded.kind === 'invalid') for (const problem of loaded.problems) output.error(formatProblem(problem));

@@ -1,4 +1,3 @@
-import { homedir } from 'node:os';
 import type { Proxy } from '../app.ts';
 import type { Observer } from '../base/observer.ts';
 import type { Config } from '../config/config.ts';
@@ -8,6 +7,7 @@ import { createLineObserver } from '../observe/line-observer.ts';
 import { loadedOf } from './context.ts';
 import type { Context } from './context.ts';
 import { EXIT } from './exit-code.ts';
+import { openStore, reload } from './open-store.ts';
 import { untilStopped } from './stop-signal.ts';
 
 /** Serves until it is told to stop, or (on stdin and stdout) until its client has gone. */
@@ -24,7 +24,8 @@ export async function serve(context: Context): Promise<number> {
     level: context.output.isQuiet ? 'warn' : 'info',
     stamp: timeOfDay(),
   });
-  const proxy = await createProxy(config, { observer });
+  const store = context.line.flags.has('builtin') ? {} : { store: await openStore(context) };
+  const proxy = await createProxy(config, { observer, ...store });
   let unwatch: (() => void) | undefined;
   const watch = async (): Promise<void> => {
     if (!context.line.flags.has('builtin')) unwatch = await follow(context, proxy, observer);
@@ -73,21 +74,15 @@ async function follow(context: Context, proxy: Proxy, observer: Observer): Promi
     path,
     settings,
     note,
-    load: async () => {
-      const { loadConfig } = await import('../config/load.ts');
-      return loadConfig({
-        flags: context.line.settings,
-        env: process.env,
-        cwd: process.cwd(),
-        home: homedir(),
-        platform: process.platform,
-        knownRegistries: async () => (await import('../registry/known-facts.ts')).knownFacts(),
-      });
+    load: () => reload(context),
+    applyApprovals: async () => {
+      const changed = await proxy.reloadApprovals();
+      return changed.length === 0 ? '' : `approvals reloaded: ${changed.join(', ')}.`;
     },
     apply: async ({ config, settings: newest }) => {
       const refusal = newest.allowUnauthenticated ? undefined : openToStrangers(config);
       if (refusal !== undefined) return `the changed configuration is not taken: ${refusal}`;
-      const { added, changed, removed } = await proxy.reload(config.upstreams);
+      const { added, changed, removed } = await proxy.reload(config.upstreams, config.registries);
       const parts = [
         ...(added.length === 0 ? [] : [`added ${added.join(', ')}`]),
         ...(changed.length === 0 ? [] : [`changed ${changed.join(', ')}`]),

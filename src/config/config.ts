@@ -37,8 +37,10 @@ export interface Config {
   readonly embedder: EmbedderChoice;
   /** Whether starting fails when the embedder cannot be opened; else there is one warning and words rank alone. */
   readonly requireModel: boolean;
-  /** Whether models are offered `search_servers`. */
+  /** Whether models are offered `search_servers`, and in a local run `upstream_servers`. */
   readonly discovery: boolean;
+  /** What models may add. */
+  readonly agentAdds: 'allow' | 'approve' | 'deny';
   /** Whether registries may be asked at all. */
   readonly registrySearch: boolean;
   /** Whether the packages of found servers are looked up. */

@@ -9,6 +9,7 @@ import { defaultConfigPath } from './default-path.ts';
 import { Findings } from './findings.ts';
 import { plainValue } from './json-tree.ts';
 import type { JsonMember } from './json-tree.ts';
+import { isLoopbackHost } from './listen-address.ts';
 import { quoted } from './problem.ts';
 import type { Origin, Problem } from './problem.ts';
 import { flagOf, placesOf, SETTING_NAMES, settingOf, snakeCase, variableOf } from './settings.ts';
@@ -362,6 +363,12 @@ function readEmbedder(
   return { kind: 'none' };
 }
 
+/** Whether all callers are this machine's: nobody connects from elsewhere, and no caller's credential is passed on. */
+function isLocal(settings: Settings, upstreams: readonly UpstreamRecord[]): boolean {
+  const isForwarding = upstreams.some(({ auth, enabled }) => enabled && auth === 'forward');
+  return !isForwarding && (settings.stdio || isLoopbackHost(settings.listen.host));
+}
+
 function configOf(
   settings: Settings,
   embedder: EmbedderChoice,
@@ -381,7 +388,9 @@ function configOf(
     searchSchemas: settings.searchSchemas,
     embedder,
     requireModel: settings.requireModel,
-    discovery: settings.discovery,
+    // Where an agent and its user are the only callers, finding servers is part of what it is for.
+    discovery: settings.discovery ?? isLocal(settings, upstreams),
+    agentAdds: settings.agentAdds,
     registrySearch: settings.registrySearch,
     checkServerRepo: settings.checkServerRepo,
     registries,

@@ -30,6 +30,8 @@ export function readSettingText(name: SettingName, text: string): ReadValue {
           .map((part) => part.trim())
           .filter((part) => part !== ''),
       );
+    case 'choice':
+      return readChoice(kind, text);
     case 'address':
       return readAddress(name, text);
   }
@@ -60,6 +62,10 @@ export function readSettingJson(name: SettingName, value: unknown): ReadValue {
       }
       return readList(name, kind, parts);
     }
+    case 'choice':
+      return typeof value === 'string'
+        ? readChoice(kind, value)
+        : { wrong: `must be ${choicesOf(kind)}, not ${described(value)}.` };
     case 'address':
       if (typeof value === 'number') return readAddress(name, String(value));
       return typeof value === 'string'
@@ -83,6 +89,20 @@ function readSwitch(text: string): ReadValue {
     default:
       return { wrong: `${quoted(text)} is neither true nor false.` };
   }
+}
+
+type ChoiceKind = Extract<SettingKind, { kind: 'choice' }>;
+
+function readChoice(kind: ChoiceKind, text: string): ReadValue {
+  const value = text.trim().toLowerCase();
+  return kind.choices.includes(value)
+    ? { value }
+    : { wrong: `${quoted(text)} is not among ${choicesOf(kind)}.` };
+}
+
+/** `allow, approve or deny`. */
+function choicesOf({ choices }: ChoiceKind): string {
+  return `${choices.slice(0, -1).join(', ')} or ${choices.at(-1) ?? ''}`;
 }
 
 type IntegerKind = Extract<SettingKind, { kind: 'integer' }>;

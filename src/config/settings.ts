@@ -12,6 +12,7 @@ export type SettingKind =
   /** A file or folder; a relative one is taken from the working folder, or from the config file's folder. */
   | { readonly kind: 'path'; readonly shape: string }
   | { readonly kind: 'list'; readonly of: 'pattern' | 'host'; readonly shape: string }
+  | { readonly kind: 'choice'; readonly choices: readonly string[]; readonly shape: string }
   | { readonly kind: 'address' };
 
 interface Setting {
@@ -138,9 +139,17 @@ const OWN = {
   },
   discovery: {
     value: { kind: 'switch' },
-    default: false,
+    default: undefined,
     example: 'true',
-    sentence: 'Offer models search_servers, which finds MCP servers in public registries.',
+    sentence:
+      'Offer models search_servers, which finds MCP servers in public registries, and (where only this machine can connect and no server is forwarded) upstream_servers, which adds them. On there, off elsewhere.',
+  },
+  agentAdds: {
+    value: { kind: 'choice', choices: ['allow', 'approve', 'deny'], shape: 'HOW' },
+    default: 'allow',
+    example: 'approve',
+    sentence:
+      'What models may add: allow public https servers at once, their tools counting as writes until you approve them; approve hides those tools until then; deny.',
   },
   registrySearch: {
     value: { kind: 'switch' },
@@ -209,9 +218,11 @@ type ValueOf<Kind extends SettingKind> = Kind extends { kind: 'switch' }
     ? number
     : Kind extends { kind: 'list' }
       ? readonly string[]
-      : Kind extends { kind: 'address' }
-        ? ListenAddress
-        : string;
+      : Kind extends { kind: 'choice'; choices: readonly (infer Choice)[] }
+        ? Choice
+        : Kind extends { kind: 'address' }
+          ? ListenAddress
+          : string;
 
 export interface ListenAddress {
   readonly host: string;

@@ -1,5 +1,4 @@
-import { readFile } from 'node:fs/promises';
-import { mkdir } from 'node:fs/promises';
+import { mkdir, readFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { ProxyError } from '../base/errors.ts';
 import type { ApprovalState } from '../roster/approval-state.ts';
@@ -12,9 +11,13 @@ import type { Loaded } from './load.ts';
 import { formatProblem } from './problem.ts';
 import { removeLeftovers, targetFile, writeError, writeWhole } from './write-whole.ts';
 
+export type { UpstreamStore };
+
 export interface UpstreamStoreParts {
   /** The configuration file, which need not exist yet. */
   readonly path: string;
+  /** How a person starts the program on that file. */
+  readonly program: string;
   /** Reads a configuration as at start, with this text in place of the file's. */
   readonly load: (fileText: string) => Promise<Loaded>;
 }
@@ -31,7 +34,7 @@ const MAX_ROUNDS = 20;
  * The configuration file as the place where upstreams are kept. A change is made on the file as it is at that moment,
  * under a lock, checked as a start would check it, and written whole; comments, unknown keys and everything else stay.
  */
-export function openUpstreamStore({ path, load }: UpstreamStoreParts): UpstreamStore {
+export function openUpstreamStore({ path, program, load }: UpstreamStoreParts): UpstreamStore {
   const state = approvalsPath(path);
   // One after the other in this process; the lock is for others.
   let last: Promise<unknown> = Promise.resolve();
@@ -77,6 +80,7 @@ export function openUpstreamStore({ path, load }: UpstreamStoreParts): UpstreamS
 
   return {
     path,
+    program,
     change: (edit) => inTurn(() => change(edit)),
     async entry(name) {
       return findServer(await textOf(await targetFile(path)), name);

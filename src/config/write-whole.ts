@@ -88,7 +88,11 @@ const REASONS: Readonly<Record<string, string>> = {
 async function syncFolder(folder: string): Promise<void> {
   try {
     const handle = await open(folder, 'r');
-    await handle.sync().finally(() => handle.close());
+    try {
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
   } catch {
     // Windows opens no folders, some network file systems sync none.
   }

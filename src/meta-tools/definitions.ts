@@ -1,4 +1,5 @@
 import type { JsonObject } from '../catalog/tool.ts';
+import { OPERATIONS } from './upstream-operation.ts';
 
 /** The tools a model sees, as MCP tool definitions. Every word a model reads of us before it calls is here. */
 export interface MetaToolDefinition {
@@ -38,6 +39,8 @@ export interface DefinitionOptions {
   readonly maxBatchCalls: number;
   /** Whether `search_servers` is among them. */
   readonly discovery?: boolean;
+  /** Whether `upstream_servers` is. */
+  readonly manage?: boolean;
 }
 
 /**
@@ -188,6 +191,29 @@ export function metaToolDefinitions(options: DefinitionOptions): readonly MetaTo
         },
       },
       annotations: { readOnlyHint: true, openWorldHint: true },
+      _meta: ALWAYS_LOADED,
+    });
+  }
+  if (options.manage === true) {
+    definitions.push({
+      name: 'upstream_servers',
+      title: 'Add and manage MCP servers',
+      description:
+        "List, add or change the MCP servers whose tools search_tools finds. add takes the url search_servers gave, or registry and id; its tools can be called at once. Programs, private addresses and changes of the user's own servers answer needs_confirmation with a command for the user to run. Never ask for secrets: that command asks for them.",
+      inputSchema: {
+        type: 'object',
+        properties: {
+          operation: { type: 'string', enum: [...OPERATIONS] },
+          name: { type: 'string', description: 'Of the server; for all but list.' },
+          url: { type: 'string', description: 'MCP endpoint, for add or update.' },
+          registry: { type: 'string', description: 'With id, instead of url.' },
+          id: { type: 'string' },
+          description: { type: 'string' },
+          enabled: { type: 'boolean' },
+        },
+        required: ['operation'],
+      },
+      annotations: { readOnlyHint: false, destructiveHint: true, openWorldHint: true },
       _meta: ALWAYS_LOADED,
     });
   }

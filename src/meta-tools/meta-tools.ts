@@ -1,4 +1,5 @@
 import { UpstreamAuthError } from '../base/errors.ts';
+import { membersOf } from '../base/json-text.ts';
 import type { Limits } from '../base/limits.ts';
 import type { Observer } from '../base/observer.ts';
 import type { Caller } from '../callers/caller.ts';
@@ -16,6 +17,7 @@ import { instructionsText } from './instructions.ts';
 import { searchServers } from './search-servers.ts';
 import { searchTools } from './search-tools.ts';
 import type { SearchInput } from './search-tools.ts';
+import type { AgentRequest, UpstreamDesk } from './upstream-desk.ts';
 import { createArgumentValidator } from './validator.ts';
 
 export interface MetaToolsOptions {
@@ -25,6 +27,8 @@ export interface MetaToolsOptions {
   readonly maxInstructions: number;
   /** Whether `search_servers` is offered; then the parts hold what finds them. */
   readonly discovery?: boolean;
+  /** Whether `upstream_servers` is offered; then the parts hold where they are managed. */
+  readonly manage?: boolean;
   readonly limits: Limits;
 }
 
@@ -44,6 +48,7 @@ export function createMetaTools(
     readonly views: Views;
     readonly observer: Observer;
     readonly servers?: () => Promise<ServerFinder>;
+    readonly desk?: () => Promise<UpstreamDesk>;
   },
 ): MetaTools {
   const definitions = metaToolDefinitions(options);
@@ -76,7 +81,10 @@ export function createMetaTools(
       );
     }
     const view = await parts.views.view(context.caller, context.signal);
-    return structuredAnswer(searchTools(view, input, options.searchSchemas));
+    const began = performance.now();
+    const { answer, ...searched } = await searchTools(view, input, options.searchSchemas, context.signal);
+    parts.observer({ kind: 'search', ...searched, ms: performance.now() - began });
+    return structuredAnswer(answer);
   }
 
   async function dispatch(name: MetaToolName, input: string, context: CallContext): Promise<Answer> {
@@ -102,7 +110,14 @@ export function createMetaTools(
           return searchServers(finder, read.value as ServerQuery, context);
         });
       case 'upstream_servers':
-        throw new Error(`${name} is not among the definitions`);
+        return own(name, async () => {
+          const [{ upstreamServers }, desk] = await Promise.all([
+            import('./upstream-servers.ts'),
+            parts.desk?.(),
+          ]);
+          if (desk === undefined) throw new Error('upstream_servers is offered without where it is done');
+          return upstreamServers(desk, read.value as AgentRequest, [...membersOf(input, 0).keys()], context);
+        });
     }
   }
 

@@ -337,8 +337,36 @@ export function createServerFinder(options: ServerFinderOptions): ServerFinder {
         dispose();
       }
     },
+    async listsPrivate(url, given = {}) {
+      const { sinks, dispose } = ownSinks(given);
+      try {
+        return await listsPrivate(url, sinks);
+      } finally {
+        dispose();
+      }
+    },
     close: () => fetch.close(),
   };
+
+  async function listsPrivate(url: string, sinks: SearchSinks): Promise<boolean> {
+    if (!options.registrySearch || !URL.canParse(url)) return false;
+    const wanted = new URL(url).href;
+    const query = { words: [], tag: undefined, limit: Infinity };
+    const asked = registries.searchable.filter(({ allowPrivate }) => allowPrivate);
+    const lists = await Promise.all(
+      asked.map(async (registry) => {
+        try {
+          const { value } = await kept(registry, query, sinks);
+          return value.found.some(({ entry }) => entry.url !== null && new URL(entry.url).href === wanted);
+        } catch (thrown) {
+          if (sinks.signal?.aborted || !(thrown instanceof ProxyError)) throw thrown;
+          // A registry that cannot be read vouches for nothing.
+          return false;
+        }
+      }),
+    );
+    return lists.includes(true);
+  }
 
   async function find(registryName: string, id: string, sinks: SearchSinks): Promise<ServerEntry> {
     mustBeOn();

@@ -71,6 +71,8 @@ export interface ServerFinder {
   search(query: ServerQuery, sinks?: SearchSinks): Promise<ServerAnswer>;
   /** The server of one id, read anew from its registry (`all` is none); `server_not_found` when it lists none. */
   find(registry: string, id: string, sinks?: SearchSinks): Promise<ServerEntry>;
+  /** Whether a registry that may list its owner's own network (`allowPrivate`) lists this endpoint. */
+  listsPrivate(url: string, sinks?: SearchSinks): Promise<boolean>;
   close(): Promise<void>;
 }
 

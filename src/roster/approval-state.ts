@@ -50,3 +50,11 @@ export function targetOf(transport: UpstreamTransport): string {
     .update(JSON.stringify([transport.kind, ...parts]))
     .digest('base64url');
 }
+
+/** The state with an upstream's first definitions, unless there are some for just what it reaches. */
+export function withPins(state: ApprovalState, name: string, approval: Approval): ApprovalState {
+  const known = Object.hasOwn(state.upstreams, name) ? state.upstreams[name] : undefined;
+  if (known?.target !== approval.target) return withApproval(state, name, approval);
+  if (known.tools !== undefined || approval.tools === undefined) return state;
+  return withApproval(state, name, { ...known, tools: approval.tools });
+}

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { messageOf, ProxyError } from '../base/errors.ts';
 import type { Observer } from '../base/observer.ts';
 import { slugsOf } from '../catalog/exposed-name.ts';
+import type { Tool } from '../catalog/tool.ts';
 import type { Listing } from '../upstream/list-tools.ts';
 import type { Upstream, UpstreamEvents } from '../upstream/upstream.ts';
 import { admit, pinsOf } from './admission.ts';
@@ -10,7 +11,7 @@ import { approvalOf, NO_APPROVALS, targetOf, withApproval } from './approval-sta
 import type { Approval, ApprovalState } from './approval-state.ts';
 import type { UpstreamRecord } from './record.ts';
 import { RetiringUpstream } from './retiring-upstream.ts';
-import { shellWord } from './shell-word.ts';
+import { shellWord } from '../base/shell-word.ts';
 
 /** An enabled upstream and what stands behind its name: something to ask, or the reason there is nothing. */
 export type RosterEntry = {
@@ -28,6 +29,8 @@ export interface RosterParts {
   readonly observer: Observer;
   /** `allow` when left out. */
   readonly agentAdds?: AgentAdds;
+  /** How a person starts the program, for sentences; `mcpproxy` when left out. */
+  readonly program?: string;
   /** Keeps the definitions of an upstream that was listed for the first time. */
   readonly keepPins?: (name: string, approval: Approval) => void;
 }
@@ -50,8 +53,11 @@ export class Roster {
   #records: readonly UpstreamRecord[] = [];
   /** `unreadable`: nobody knows what was approved, so nothing that needs it may be used. */
   #approvals: ApprovalState | 'unreadable' = NO_APPROVALS;
-  /** What the last admission of each upstream kept back. */
-  readonly #withheld = new Map<string, readonly Withheld[]>();
+  /** What each upstream that an agent added listed last, what of it was kept back, and why. */
+  readonly #kept = new Map<
+    string,
+    { readonly listed: readonly Tool[]; readonly withheld: readonly Withheld[]; readonly why?: string }
+  >();
   /** Closing in the background: out of service, calls still running. */
   readonly #retiring = new Set<Promise<void>>();
   #toolsChanged: (upstream: string) => void = () => undefined;
@@ -134,9 +140,19 @@ export class Roster {
     return approval === 'unreadable' ? undefined : approval;
   }
 
-  /** The tools of an upstream that were kept back when it was last listed. */
+  /** Everything an upstream that an agent added listed last, also what may not be used. */
+  listed(name: string): readonly Tool[] {
+    return this.#kept.get(name)?.listed ?? [];
+  }
+
+  /** The tools of an upstream that are not as they were pinned, and so were kept back when it was last listed. */
   withheld(name: string): readonly Withheld[] {
-    return this.#withheld.get(name) ?? [];
+    return this.#kept.get(name)?.withheld ?? [];
+  }
+
+  /** Why tools of an upstream were kept back when it was last listed, in words a model can pass on. */
+  waiting(name: string): string | undefined {
+    return this.#kept.get(name)?.why;
   }
 
   /**
@@ -147,26 +163,30 @@ export class Roster {
   admit(record: UpstreamRecord, listing: Listing): Listing {
     if (record.origin !== 'agent') return listing;
     const { instructions: _instructions, ...quiet } = listing;
+    const { name } = record;
     const known = this.#approvalOf(record);
     if (known === 'unreadable') {
-      const waiting =
-        'what was approved cannot be read, so nothing that an agent added may be used; see the log';
-      return { ...quiet, tools: [], waiting };
+      const why =
+        'what was approved cannot be read, so nothing that an agent added is used; the log says why';
+      this.#kept.set(name, { listed: listing.tools, withheld: [], why });
+      return { ...quiet, tools: [] };
     }
     const approval = this.#pinned(record, known, listing);
     const { admitted, withheld } = admit(listing.tools, approval);
-    this.#withheld.set(record.name, withheld);
     const isApproved = approval.approvedAt !== undefined;
-    const share = isApproved ? listing : quiet;
-    const command = `mcpproxy upstream_servers approve ${shellWord(record.name)}`;
-    if (!isApproved && this.#parts.agentAdds === 'approve') {
-      return { ...share, tools: [], waiting: `an agent added it and a person has to approve it: ${command}` };
-    }
-    if (withheld.length === 0) return share;
-    const names = withheld.map(({ name, kind }) => `${name} (${kind})`);
-    const shown = names.length > 10 ? [...names.slice(0, 10), `and ${names.length - 10} more`] : names;
-    const waiting = `tools that are not as they were when they were ${isApproved ? 'approved' : 'first listed'} are kept back: ${shown.join(', ')}. A person can look at them and approve: ${command}`;
-    return { ...share, tools: admitted, waiting };
+    const command = `${this.#parts.program ?? 'mcpproxy'} upstream_servers approve ${shellWord(name)}`;
+    const isHidden = !isApproved && this.#parts.agentAdds === 'approve';
+    if (isHidden) {
+      const why = `an agent added it, and a person has to approve it first: ${command}`;
+      this.#kept.set(name, { listed: listing.tools, withheld, why });
+    } else if (withheld.length > 0) {
+      const names = withheld.map((each) => `${each.name} (${each.kind})`);
+      const shown = names.length > 10 ? [...names.slice(0, 10), `and ${names.length - 10} more`] : names;
+      const since = isApproved ? 'approved' : 'first listed';
+      const why = `kept back, because not as ${since}, until a person runs \`${command}\`: ${shown.join(', ')}`;
+      this.#kept.set(name, { listed: listing.tools, withheld, why });
+    } else this.#kept.set(name, { listed: listing.tools, withheld });
+    return { ...(isApproved ? listing : quiet), tools: isHidden ? [] : admitted };
   }
 
   /** Ends an upstream's connection (its child) and opens another; running calls end first. */

@@ -28,6 +28,8 @@ export interface UpstreamChange {
 export interface UpstreamStore {
   /** The file people know, for sentences. */
   readonly path: string;
+  /** How a person starts the program on that file: `mcpproxy`, or `mcpproxy --config FILE`. */
+  readonly program: string;
   /** `upstream_exists` when a name is taken, `upstream_not_found` when there is none to change. */
   change(edit: UpstreamEdit): Promise<UpstreamChange>;
   /** An upstream's entry as it stands in the file; undefined when the file has none of that name. */

@@ -15,8 +15,6 @@ export interface Listing {
   readonly instructions?: string;
   /** How long the upstream allows keeping it, in milliseconds. */
   readonly ttlMs?: number;
-  /** Why some of its tools are not among `tools`: what they wait for, in words a model can pass on. */
-  readonly waiting?: string;
 }
 
 /**

@@ -18,6 +18,7 @@ import { DEFAULT_LIMITS, type Limits } from '../../src/base/limits.ts';
 import type { HouseEvent } from '../../src/base/observer.ts';
 import type { Config } from '../../src/config/config.ts';
 import type { UpstreamRecord } from '../../src/roster/record.ts';
+import type { UpstreamStore } from '../../src/roster/store.ts';
 import { whenDone } from './cleanup.ts';
 import { rawHttp, rawStdio, type RawHttpClient, type RawStdioClient, type Target } from './clients.ts';
 import type { StdioUpstream } from './stdio-upstream.ts';
@@ -41,6 +42,7 @@ export function testConfig(changes: ConfigChanges): Config {
     embedder: { kind: 'none' },
     requireModel: false,
     discovery: false,
+    agentAdds: 'allow',
     registrySearch: true,
     checkServerRepo: false,
     registries: [],
@@ -127,9 +129,14 @@ export interface MetaResult {
 export async function startProxy(
   changes: ConfigChanges,
   env: Readonly<Record<string, string | undefined>> = {},
+  store?: UpstreamStore,
 ): Promise<RunningProxy> {
   const events: HouseEvent[] = [];
-  const proxy = await createProxy(testConfig(changes), { observer: (event) => void events.push(event), env });
+  const proxy = await createProxy(testConfig(changes), {
+    observer: (event) => void events.push(event),
+    env,
+    ...(store === undefined ? {} : { store }),
+  });
   whenDone(() => within('the proxy closes', proxy.close()));
   const url = await within('the proxy listens', proxy.listen());
   const raw: RunningProxy['raw'] = (era, headers = {}) => rawHttp(url, { era, headers });

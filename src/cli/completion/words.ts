@@ -74,6 +74,8 @@ function settingValue(name: SettingName): FlagValueKind {
       return 'none';
     case 'path':
       return value.shape === 'DIR' ? 'folder' : 'file';
+    case 'choice':
+      return value.choices;
     case 'text':
     case 'integer':
     case 'list':
