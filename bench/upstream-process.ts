@@ -25,12 +25,12 @@ const TOOLS = Array.from({ length: Number(count) }, (_, i) => ({
   annotations: { readOnlyHint: true },
 }));
 
-/** About 300 bytes, as a small record is. */
+/** About 1 KB of text, as a record with its notes is. */
 const ANSWER = {
   content: [
     {
       type: 'text',
-      text: JSON.stringify({ id: 4711, name: 'Petrauskienė', city: 'Vilnius', tags: ['a', 'b'] }).padEnd(240),
+      text: JSON.stringify({ id: 4711, name: 'Petrauskienė', city: 'Vilnius', tags: ['a', 'b'] }).padEnd(1_000),
     },
   ],
 };

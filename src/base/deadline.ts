@@ -1,11 +1,18 @@
-/** A signal that aborts when `parent` does or after `ms`; `dispose` must be called when the wait is over. */
+/** A wait that ends when `parent` aborts or its time is over; `dispose` must be called when the wait is over. */
 export interface Deadline {
+  /** The same as a signal, for whom needs one; made on first use. */
   readonly signal: AbortSignal;
+  /** Whether it has ended, by its parent or by its time. */
+  readonly aborted: boolean;
+  /** Why it ended: the parent's reason, or an error that says how long was waited. */
+  readonly reason: unknown;
   /** True once the time ran out (and not because the parent aborted). */
-  readonly expired: () => boolean;
+  expired(): boolean;
   /** Starts the time again, unless `hardMs` from the beginning would pass. */
-  readonly extend: () => void;
-  readonly dispose: () => void;
+  extend(): void;
+  /** The one to call when it ends, at once when it has ended; a later one takes its place, undefined takes it away. */
+  onAbort(listener: (() => void) | undefined): void;
+  dispose(): void;
 }
 
 /**
@@ -13,30 +20,81 @@ export interface Deadline {
  * gone after `dispose` (`AbortSignal.any` keeps its dependants alive on Node 20, nodejs/node#55351).
  */
 export function openDeadline(parent: AbortSignal | undefined, ms: number, hardMs: number = ms): Deadline {
-  const controller = new AbortController();
-  const end = performance.now() + hardMs;
-  let expired = false;
-  const expire = (): void => {
-    expired = true;
-    controller.abort(new Error(`no answer within ${ms} ms`));
+  return new OpenDeadline(parent, ms, hardMs);
+}
+
+/** A call has one of these, and most end without anybody having asked for the signal, the dearest part to make. */
+class OpenDeadline implements Deadline {
+  readonly #parent: AbortSignal | undefined;
+  readonly #onParent: (() => void) | undefined;
+  readonly #ms: number;
+  readonly #end: number;
+  readonly #expire = (): void => {
+    this.#isExpired = true;
+    this.#abort(new Error(`no answer within ${this.#ms} ms`));
   };
-  let timer = setTimeout(expire, ms);
-  const onParent = (): void => controller.abort(parent?.reason);
-  if (parent?.aborted) onParent();
-  else parent?.addEventListener('abort', onParent, { once: true });
-  return {
-    signal: controller.signal,
-    expired: () => expired,
-    extend: () => {
-      if (controller.signal.aborted) return;
-      clearTimeout(timer);
-      timer = setTimeout(expire, Math.max(0, Math.min(ms, end - performance.now())));
-    },
-    dispose: () => {
-      clearTimeout(timer);
-      parent?.removeEventListener('abort', onParent);
-    },
-  };
+  #timer: NodeJS.Timeout;
+  #isExpired = false;
+  #isAborted = false;
+  #reason: unknown;
+  #listener: (() => void) | undefined;
+  #controller: AbortController | undefined;
+
+  constructor(parent: AbortSignal | undefined, ms: number, hardMs: number) {
+    this.#parent = parent;
+    this.#ms = ms;
+    this.#end = performance.now() + hardMs;
+    this.#timer = setTimeout(this.#expire, ms);
+    if (parent === undefined) return;
+    this.#onParent = () => this.#abort(parent.reason);
+    if (parent.aborted) this.#abort(parent.reason);
+    else parent.addEventListener('abort', this.#onParent, { once: true });
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#isAborted) this.#controller.abort(this.#reason);
+    }
+    return this.#controller.signal;
+  }
+
+  get aborted(): boolean {
+    return this.#isAborted;
+  }
+
+  get reason(): unknown {
+    return this.#reason;
+  }
+
+  expired(): boolean {
+    return this.#isExpired;
+  }
+
+  extend(): void {
+    if (this.#isAborted) return;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(this.#expire, Math.max(0, Math.min(this.#ms, this.#end - performance.now())));
+  }
+
+  onAbort(listener: (() => void) | undefined): void {
+    this.#listener = listener;
+    if (this.#isAborted) listener?.();
+  }
+
+  dispose(): void {
+    clearTimeout(this.#timer);
+    this.#listener = undefined;
+    if (this.#onParent !== undefined) this.#parent?.removeEventListener('abort', this.#onParent);
+  }
+
+  #abort(reason: unknown): void {
+    if (this.#isAborted) return;
+    this.#isAborted = true;
+    this.#reason = reason;
+    this.#controller?.abort(reason);
+    this.#listener?.();
+  }
 }
 
 /** Waits `ms`, or less when `signal` aborts; never rejects. */

@@ -154,6 +154,11 @@ export const ERROR_CODES = {
     retryable: false,
   },
   cancelled: { meaning: 'The caller cancelled the request.', retryable: false },
+  shutting_down: {
+    meaning:
+      'The proxy is shutting down and gave the request up; another of it, or the next start, may serve it.',
+    retryable: true,
+  },
 } as const satisfies Record<string, ErrorCode>;
 
 export type ErrorCodeName = keyof typeof ERROR_CODES;

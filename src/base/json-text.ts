@@ -81,7 +81,8 @@ export function membersOf(text: string, start: number): Map<string, Span> {
   let at = skipSpace(text, start + 1);
   while (text.charCodeAt(at) !== CLOSE_OBJECT) {
     const keyEnd = endOfString(text, at);
-    const key = JSON.parse(text.slice(at, keyEnd)) as string;
+    const written = text.slice(at + 1, keyEnd - 1);
+    const key = written.includes('\\') ? (JSON.parse(text.slice(at, keyEnd)) as string) : written;
     const valueStart = skipSpace(text, skipSpace(text, keyEnd) + 1);
     const valueEnd = endOfValue(text, valueStart);
     members.set(key, { start: valueStart, end: valueEnd });

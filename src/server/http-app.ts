@@ -8,9 +8,7 @@ import {
   validateHostHeader,
   validateOriginHeader,
 } from '@modelcontextprotocol/server';
-import { Hono } from 'hono';
-import { bodyLimit } from 'hono/body-limit';
-import { UpstreamAuthError } from '../base/errors.ts';
+import { BusyError, UpstreamAuthError } from '../base/errors.ts';
 import { decodeHeaderValue } from '../base/header-value.ts';
 import { isJsonObject } from '../base/json-value.ts';
 import { depthOf } from '../base/json-text.ts';
@@ -19,12 +17,18 @@ import type { Observer } from '../base/observer.ts';
 import { callerOf } from '../callers/caller.ts';
 import type { Caller } from '../callers/caller.ts';
 import type { MetaTools } from '../meta-tools/meta-tools.ts';
+import { Admission } from './admission.ts';
+import type { Leave, Shed } from './admission.ts';
+import { jsonReply } from './http-reply.ts';
+import type { HttpReply } from './http-reply.ts';
 import { answerBatch, answerLegacyMessage } from './legacy-message.ts';
 import type { LegacyParts } from './legacy-message.ts';
 import { createMcpServer } from './mcp-server.ts';
+import { plainCall } from './plain-call.ts';
 import { MODERN_VERSIONS, RPC, rpcErrorText } from './protocol.ts';
-import { jsonResponse, openReply } from './reply-stream.ts';
-import { answerToolCall } from './tool-call.ts';
+import { openReply, responseOf } from './reply-stream.ts';
+import { readBody } from './request-body.ts';
+import { answerToolCall, busyReply } from './tool-call.ts';
 import type { ToolCallReply } from './tool-call.ts';
 
 export interface HttpAppParts {
@@ -37,15 +41,60 @@ export interface HttpAppParts {
   readonly allowedOrigins: readonly string[];
   /** How long a caller's first handshake waits for their upstreams' instructions, in milliseconds. */
   readonly instructionsWaitMs: number;
+  /**
+   * What the upstream that checks callers says of how to sign in (OAuth protected resource metadata, RFC 9728), as
+   * JSON text for clients that reach it at `resource`; undefined when it says nothing.
+   */
+  readonly signIn: (resource: string) => Promise<string | undefined>;
 }
 
+/** The start of a request: what it is about, before its body. */
+export interface RequestHead {
+  readonly method: string;
+  /** Without the query. */
+  readonly path: string;
+  /** A header by its name in lower case. */
+  header(name: string): string | undefined;
+}
+
+/** A message sent to us, whole. */
+export interface PostedMessage {
+  readonly head: RequestHead;
+  readonly text: string;
+  /** Aborts when the client goes away. */
+  readonly signal: AbortSignal;
+  /** Sends a notification before the answer, which then becomes a stream. */
+  readonly notify: (text: string) => void;
+  /** The request as the SDK takes it, without its body. */
+  readonly request: () => Request;
+}
+
+/** Everything served over HTTP, apart from how requests come in and answers go out. */
 export interface HttpApp {
+  /** The answer that needs no body; undefined for a message to us, whose body is to be read and given to `post`. */
+  answer(head: RequestHead): HttpReply | Promise<HttpReply> | undefined;
+  /** The answer to a body larger than allowed. */
+  tooLarge(): HttpReply;
+  post(message: PostedMessage): Promise<HttpReply>;
+  /** The same for web-standard requests. */
   fetch(request: Request): Promise<Response>;
+  /** From now on we are not ready, and say so. */
+  drain(): void;
+  /** Ends streams that are open. */
   close(): Promise<void>;
 }
 
 /** Requests whose answer depends on what the caller's upstreams say, or on whether they accept the caller at all. */
 const ASKS_UPSTREAM = new Set(['initialize', 'server/discover', 'tools/list']);
+
+/** RFC 9728 §3.1: the well-known path, alone or followed by the resource's own. */
+const SIGN_IN_PATHS = new Set([
+  '/.well-known/oauth-protected-resource',
+  '/.well-known/oauth-protected-resource/mcp',
+]);
+
+/** Verdicts on `Host` and `Origin` values that are remembered; clients send few different ones. */
+const MAX_VERDICTS = 100;
 
 /** Loopback names are always served, whatever is listened on. */
 export function hostNames(names: readonly string[]): readonly string[] {
@@ -62,12 +111,61 @@ export function originNames(names: readonly string[]): readonly string[] {
  */
 export function createHttpApp(parts: HttpAppParts): HttpApp {
   const { metaTools, limits } = parts;
+  const admission = new Admission(limits);
   const handshakes = new WeakMap<Request, string>();
   const definitions = (): MetaTools['definitions'] => metaTools.definitions;
   const modern = createMcpHandler(
     ({ requestInfo }) => createMcpServer(definitions, (requestInfo && handshakes.get(requestInfo)) ?? ''),
     { legacy: 'reject', maxRequestBodySize: limits.maxBodyBytes },
   );
+  let isDraining = false;
+
+  const hostProblem = remembered((host) => {
+    const { allowedHosts } = parts;
+    if (allowedHosts === undefined) return undefined;
+    const check = validateHostHeader(host, [...allowedHosts]);
+    return check.ok ? undefined : `${check.message} (setting allowedHosts)`;
+  });
+  const originProblem = remembered((origin) => {
+    const check = validateOriginHeader(origin, [...parts.allowedOrigins]);
+    return check.ok ? undefined : `${check.message} (setting allowedOrigins)`;
+  });
+
+  function answer(head: RequestHead): HttpReply | Promise<HttpReply> | undefined {
+    const { method, path } = head;
+    if (path === '/mcp') {
+      const problem = hostProblem(head.header('host')) ?? originProblem(head.header('origin'));
+      if (problem !== undefined) return jsonReply(403, serverError(`Forbidden: ${problem}`));
+      if (method !== 'POST') {
+        const message = 'Method not allowed: this server keeps no sessions; send each request by POST';
+        return jsonReply(405, serverError(message), { allow: 'POST' });
+      }
+      const type = head.header('content-type');
+      if (type === 'application/json' || isJsonContentType(type ?? null)) return undefined;
+      return jsonReply(415, serverError('Unsupported Media Type: send application/json'));
+    }
+    const isRead = method === 'GET' || method === 'HEAD';
+    if (path === '/healthz' || path === '/readyz') {
+      if (!isRead) return jsonReply(405, '{"error":"Method not allowed"}', { allow: 'GET, HEAD' });
+      const isUp = path === '/healthz' || !isDraining;
+      const text = path === '/healthz' ? 'ok' : isUp ? 'ready' : 'shutting down';
+      return jsonReply(isUp ? 200 : 503, text, { 'content-type': 'text/plain; charset=utf-8' });
+    }
+    if (SIGN_IN_PATHS.has(path) && isRead) return signIn(head);
+    return notFound('Not found: MCP is served at /mcp');
+  }
+
+  async function signIn(head: RequestHead): Promise<HttpReply> {
+    const host = head.header('host');
+    const problem = hostProblem(host);
+    if (problem !== undefined) return jsonReply(403, serverError(`Forbidden: ${problem}`));
+    // Only this answer, to whoever sent the header, depends on it.
+    const scheme = head.header('x-forwarded-proto') === 'https' ? 'https' : 'http';
+    const text = await parts.signIn(`${scheme}://${host ?? 'localhost'}/mcp`);
+    return text === undefined
+      ? notFound('Not found: the upstream says nothing of how to sign in')
+      : jsonReply(200, text);
+  }
 
   /** The instructions for this caller, where the request wants them; throws when their upstream refuses them. */
   async function instructionsFor(method: unknown, caller: Caller): Promise<string> {
@@ -75,82 +173,79 @@ export function createHttpApp(parts: HttpAppParts): HttpApp {
     return metaTools.instructions(caller, parts.instructionsWaitMs);
   }
 
-  async function serveModern(request: Request, body: unknown, caller: Caller): Promise<Response> {
-    handshakes.set(request, await instructionsFor(isJsonObject(body) ? body['method'] : undefined, caller));
-    return modern.fetch(request, { parsedBody: body });
+  async function askSdk(posted: PostedMessage, body: unknown, caller?: Caller): Promise<HttpReply> {
+    const request = posted.request();
+    if (caller !== undefined) {
+      const method = isJsonObject(body) ? body['method'] : undefined;
+      handshakes.set(request, await instructionsFor(method, caller));
+    }
+    return { kind: 'response', response: await modern.fetch(request, { parsedBody: body }) };
   }
 
-  function legacyParts(request: Request, caller: Caller): LegacyParts {
-    return {
-      metaTools,
-      caller,
-      signal: request.signal,
-      instructions: (method) => instructionsFor(method, caller),
-    };
+  function legacyParts({ signal }: PostedMessage, caller: Caller): LegacyParts {
+    return { metaTools, caller, signal, instructions: (method) => instructionsFor(method, caller) };
   }
 
-  async function serveBatch(
-    text: string,
+  async function answerMessages(
+    posted: PostedMessage,
     messages: readonly unknown[],
-    request: Request,
     caller: Caller,
-  ): Promise<Response> {
-    const replies = await answerBatch(text, messages, legacyParts(request, caller));
-    if (replies.length === 0) return new Response(null, { status: 202 });
-    const refused = replies.find((reply) => reply.kind === 'unauthorized');
+  ): Promise<HttpReply> {
+    const replies = await answerBatch(posted.text, messages, legacyParts(posted, caller));
+    if (replies.length === 0) return { kind: 'empty' };
+    const refused = replies.find((reply) => reply.kind !== 'reply');
     return refused === undefined
-      ? jsonResponse(200, `[${replies.map((reply) => reply.text).join(',')}]`)
-      : responseOf(refused);
+      ? jsonReply(200, `[${replies.map((reply) => reply.text).join(',')}]`)
+      : replyOf(refused);
   }
 
-  async function serveCall(
-    text: string,
+  async function call(
+    posted: PostedMessage,
     params: unknown,
     era: 'modern' | 'legacy',
-    request: Request,
     caller: Caller,
-  ): Promise<Response> {
-    const gone = new AbortController();
-    const onAbort = (): void => gone.abort(new Error('the client went away'));
-    request.signal.addEventListener('abort', onAbort, { once: true });
-    const { notify, response } = openReply(onAbort);
-    const takesStream = /text\/event-stream|\*\/\*/.test(request.headers.get('accept') ?? '');
-    const work = answerToolCall(metaTools, {
-      text,
-      params,
-      era,
-      caller,
-      signal: gone.signal,
-      ...(takesStream ? { notify } : {}),
-    }).finally(() => request.signal.removeEventListener('abort', onAbort));
-    return response(work, responseOf, (reply) => reply.text);
+  ): Promise<HttpReply> {
+    const { text, signal, notify } = posted;
+    const takesStream = /text\/event-stream|\*\/\*/.test(posted.head.header('accept') ?? '');
+    return replyOf(
+      await answerToolCall(metaTools, {
+        text,
+        params,
+        era,
+        caller,
+        signal,
+        ...(takesStream ? { notify } : {}),
+      }),
+    );
   }
 
-  async function serve(text: string, request: Request): Promise<Response> {
-    const { headers } = request;
-    const caller = callerOf(headers.get('authorization'));
+  async function serve(posted: PostedMessage): Promise<HttpReply> {
+    const { head, text } = posted;
+    const caller = callerOf(head.header('authorization'));
     let body: unknown;
     try {
       body = JSON.parse(text);
     } catch {
-      return jsonResponse(
+      return jsonReply(
         400,
         rpcErrorText('null', RPC.parseError, 'Parse error: the request body is not valid JSON'),
       );
     }
     if (depthOf(text) > limits.maxJsonDepth) {
       const message = `Invalid Request: nested deeper than ${limits.maxJsonDepth} levels (limit maxJsonDepth)`;
-      return jsonResponse(400, rpcErrorText('null', RPC.invalidRequest, message));
+      return jsonReply(400, rpcErrorText('null', RPC.invalidRequest, message));
     }
-    const version = headers.get('mcp-protocol-version')?.trim();
-    const methodHeader = headers.get('mcp-method')?.trim();
-    const nameHeader = headers.get('mcp-name')?.trim();
+    const version = head.header('mcp-protocol-version')?.trim();
+    const method = head.header('mcp-method')?.trim();
+    const name = head.header('mcp-name')?.trim();
+    const era = plainCall(body, { version, method, name });
+    if (era !== undefined) return call(posted, (body as { params?: unknown }).params, era, caller);
     const outcome = classifyInboundRequest({
       httpMethod: 'POST',
       body,
       ...(version === undefined ? {} : { protocolVersionHeader: version }),
-      ...(methodHeader === undefined ? {} : { mcpMethodHeader: methodHeader }),
-      ...(nameHeader === undefined ? {} : { mcpNameHeader: nameHeader }),
+      ...(method === undefined ? {} : { mcpMethodHeader: method }),
+      ...(name === undefined ? {} : { mcpNameHeader: name }),
     });
     if (outcome.kind === 'modern') {
       const { message, messageKind, classification } = outcome;
@@ -159,110 +254,125 @@ export function createHttpApp(parts: HttpAppParts): HttpApp {
         message.method === 'tools/call' &&
         MODERN_VERSIONS.includes(classification.revision ?? '') &&
         version !== undefined &&
-        methodHeader !== undefined &&
-        nameHeader !== undefined &&
-        decodeHeaderValue(nameHeader) === (message.params as { name?: unknown } | undefined)?.name;
+        method !== undefined &&
+        name !== undefined &&
+        decodeHeaderValue(name) === (message.params as { name?: unknown } | undefined)?.name;
       // Whatever does not fit is the SDK's to refuse, in the specification's words.
-      return isPlain
-        ? serveCall(text, message.params, 'modern', request, caller)
-        : serveModern(request, body, caller);
+      return isPlain ? call(posted, message.params, 'modern', caller) : askSdk(posted, body, caller);
     }
-    if (outcome.kind === 'reject') return modern.fetch(request, { parsedBody: body });
+    if (outcome.kind === 'reject') return askSdk(posted, body);
     if (
       version !== undefined &&
       outcome.reason !== 'initialize' &&
       !SUPPORTED_PROTOCOL_VERSIONS.includes(version)
     ) {
       const message = `Bad Request: unsupported protocol version (supported: ${SUPPORTED_PROTOCOL_VERSIONS.join(', ')})`;
-      return jsonResponse(400, rpcErrorText('null', RPC.server, message));
+      return jsonReply(400, serverError(message));
     }
-    if (Array.isArray(body)) return serveBatch(text, body, request, caller);
+    if (Array.isArray(body)) return answerMessages(posted, body, caller);
     if (isJsonObject(body) && body['method'] === 'tools/call' && body['id'] !== undefined) {
-      return serveCall(text, body['params'], 'legacy', request, caller);
+      return call(posted, body['params'], 'legacy', caller);
     }
-    const reply = await answerLegacyMessage(text, body, legacyParts(request, caller));
-    return reply === undefined ? new Response(null, { status: 202 }) : responseOf(reply);
+    const reply = await answerLegacyMessage(text, body, legacyParts(posted, caller));
+    return reply === undefined ? { kind: 'empty' } : replyOf(reply);
   }
 
-  const app = new Hono();
-  app.get('/healthz', (c) => c.text('ok'));
-  app.get('/readyz', (c) => c.text('ready'));
-  app.use('/mcp', async (c, next) => {
-    const { allowedHosts } = parts;
-    if (allowedHosts !== undefined) {
-      const host = c.req.header('host') ?? new URL(c.req.url).host;
-      const check = validateHostHeader(host, [...allowedHosts]);
-      if (!check.ok) return forbidden(`${check.message} (setting allowedHosts)`);
+  async function post(posted: PostedMessage): Promise<HttpReply> {
+    const entered: Leave | Shed = admission.enter(posted.head.header('authorization'));
+    if (typeof entered !== 'function') {
+      const { status, message, retryAfterS } = entered;
+      return jsonReply(status, serverError(message), { 'retry-after': String(retryAfterS) });
     }
-    const origin = validateOriginHeader(c.req.header('origin'), [...parts.allowedOrigins]);
-    if (!origin.ok) return forbidden(`${origin.message} (setting allowedOrigins)`);
-    if (c.req.method !== 'POST') {
-      const message = 'Method not allowed: this server keeps no sessions; send each request by POST';
-      return jsonResponse(405, rpcErrorText('null', RPC.server, message), { allow: 'POST' });
-    }
-    if (!isJsonContentType(c.req.header('content-type') ?? null)) {
-      return jsonResponse(
-        415,
-        rpcErrorText('null', RPC.server, 'Unsupported Media Type: send application/json'),
-      );
-    }
-    return next();
-  });
-  const tooLarge = (): Response =>
-    jsonResponse(
-      413,
-      rpcErrorText(
-        'null',
-        RPC.server,
-        `Payload Too Large: the limit maxBodyBytes is ${limits.maxBodyBytes} bytes`,
-      ),
-    );
-  const limitStream = bodyLimit({ maxSize: limits.maxBodyBytes, onError: tooLarge });
-  app.post(
-    '/mcp',
-    async (c, next) => {
-      const length = c.req.header('content-length');
-      // Hono's limit opens the body as a web stream even where its length is given, a quarter of a call's CPU time.
-      if (length === undefined || c.req.header('transfer-encoding') !== undefined)
-        return limitStream(c, next);
-      return Number(length) > limits.maxBodyBytes ? tooLarge() : next();
-    },
-    async (c) => {
-      const text = await c.req.text();
-      try {
-        return await serve(text, c.req.raw);
-      } catch (thrown) {
-        if (!(thrown instanceof UpstreamAuthError)) throw thrown;
+    try {
+      return await serve(posted);
+    } catch (thrown) {
+      if (thrown instanceof BusyError) return replyOf(busyReply(thrown, 'null'));
+      if (thrown instanceof UpstreamAuthError) {
         const { status, challenge, message } = thrown;
-        return responseOf({
-          kind: 'unauthorized',
-          status,
-          challenge,
-          text: rpcErrorText('null', RPC.server, message),
-        });
+        return replyOf({ kind: 'unauthorized', status, challenge, text: serverError(message) });
       }
-    },
-  );
-  app.notFound(() => jsonResponse(404, '{"error":"Not found: MCP is served at /mcp"}'));
-  app.onError((error) => {
-    // The client learns nothing of our insides; the operator gets the stack.
-    parts.observer({ kind: 'bug', stack: error.stack ?? String(error) });
-    return jsonResponse(500, rpcErrorText('null', RPC.internalError, 'Internal error'));
-  });
+      // The client learns nothing of our insides; the operator gets the stack.
+      const stack = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
+      parts.observer({ kind: 'bug', stack });
+      return jsonReply(500, rpcErrorText('null', RPC.internalError, 'Internal error'));
+    } finally {
+      entered();
+    }
+  }
+
+  const tooLarge = (): HttpReply =>
+    jsonReply(413, serverError(`Payload Too Large: the limit maxBodyBytes is ${limits.maxBodyBytes} bytes`));
 
   return {
-    fetch: async (request) => app.fetch(request),
+    answer,
+    tooLarge,
+    post,
+    async fetch(request) {
+      const { pathname, host } = new URL(request.url);
+      const head: RequestHead = {
+        method: request.method,
+        path: pathname,
+        header: (name) => request.headers.get(name) ?? (name === 'host' ? host : undefined),
+      };
+      const early = answer(head);
+      if (early !== undefined) return responseOf(await early);
+      const text = await readBody(request, limits.maxBodyBytes);
+      if (text === undefined) return responseOf(tooLarge());
+      const gone = new AbortController();
+      const onAbort = (): void => gone.abort(new Error('the client went away'));
+      if (request.signal.aborted) onAbort();
+      request.signal.addEventListener('abort', onAbort, { once: true });
+      const { notify, response } = openReply(onAbort);
+      const { url, method, headers } = request;
+      const work = post({
+        head,
+        text,
+        signal: gone.signal,
+        notify,
+        request: () => new Request(url, { method, headers, signal: gone.signal }),
+      }).finally(() => request.signal.removeEventListener('abort', onAbort));
+      return response(work);
+    },
+    drain() {
+      isDraining = true;
+    },
     close: () => modern.close(),
   };
 }
 
-function responseOf(reply: ToolCallReply): Response {
-  if (reply.kind === 'reply') return jsonResponse(200, reply.text);
-  const challenge: Record<string, string> =
-    reply.challenge === undefined ? {} : { 'www-authenticate': reply.challenge };
-  return jsonResponse(reply.status, reply.text, challenge);
+function replyOf(reply: ToolCallReply): HttpReply {
+  switch (reply.kind) {
+    case 'reply':
+      return { kind: 'text', status: 200, text: reply.text };
+    case 'unauthorized':
+      return jsonReply(
+        reply.status,
+        reply.text,
+        reply.challenge === undefined ? {} : { 'www-authenticate': reply.challenge },
+      );
+    case 'busy':
+      return jsonReply(503, reply.text, { 'retry-after': String(reply.retryAfterS) });
+  }
 }
 
-function forbidden(message: string): Response {
-  return jsonResponse(403, rpcErrorText('null', RPC.server, `Forbidden: ${message}`));
+function serverError(message: string): string {
+  return rpcErrorText('null', RPC.server, message);
+}
+
+function notFound(error: string): HttpReply {
+  return jsonReply(404, JSON.stringify({ error }));
+}
+
+/** A verdict on a header's value that is the same each time. */
+function remembered(
+  judge: (value: string | undefined) => string | undefined,
+): (value: string | undefined) => string | undefined {
+  const verdicts = new Map<string | undefined, string | undefined>();
+  return (value) => {
+    if (verdicts.has(value)) return verdicts.get(value);
+    const verdict = judge(value);
+    if (verdicts.size >= MAX_VERDICTS) verdicts.clear();
+    verdicts.set(value, verdict);
+    return verdict;
+  };
 }

@@ -1,12 +1,13 @@
-import { createAdaptorServer } from '@hono/node-server';
-import type { Server as HttpServer } from 'node:http';
+import { createServer } from 'node:http';
+import { Server as NetServer } from 'node:net';
 import { ProxyError, messageOf } from '../base/errors.ts';
+import type { Limits } from '../base/limits.ts';
+import type { Observer } from '../base/observer.ts';
+import type { HttpApp } from './http-app.ts';
+import { HttpFront } from './http-front.ts';
 
-/** How long a client may take to send a request's headers, and the whole request (slow-loris). */
-const HEADERS_TIMEOUT_MS = 10_000;
-const REQUEST_TIMEOUT_MS = 30_000;
-/** Longer than clients' pools keep idle connections, so that the side that closes first is theirs. */
-const KEEP_ALIVE_MS = 65_000;
+/** How often connections are looked over for what takes too long, in milliseconds. */
+const LOOK_OVER_MS = 2_000;
 
 export interface Listening {
   /** The origin really listened on, such as `http://127.0.0.1:8080`. */
@@ -18,16 +19,25 @@ export interface Listening {
 /** Listens for HTTP; rejects with `listen_failed` when the address cannot be had. */
 export async function listen(
   address: { readonly host: string; readonly port: number },
-  fetch: (request: Request) => Promise<Response>,
+  app: HttpApp,
+  { limits, observer }: { readonly limits: Limits; readonly observer: Observer },
 ): Promise<Listening> {
-  const server = createAdaptorServer({
-    fetch,
-    serverOptions: {
-      headersTimeout: HEADERS_TIMEOUT_MS,
-      requestTimeout: REQUEST_TIMEOUT_MS,
-      keepAliveTimeout: KEEP_ALIVE_MS,
+  const front = new HttpFront(app, limits);
+  const server = createServer(
+    {
+      // Node wants it so: the headers are part of the request.
+      headersTimeout: Math.min(limits.headersTimeoutMs, limits.requestTimeoutMs),
+      requestTimeout: limits.requestTimeoutMs,
+      // Longer than clients' pools keep idle connections, so that the side that closes first is theirs.
+      keepAliveTimeout: limits.keepAliveMs,
+      connectionsCheckingInterval: Math.min(LOOK_OVER_MS, limits.headersTimeoutMs),
+      maxHeaderSize: limits.maxHeaderBytes,
+      // What two hops may read differently is refused, whatever flag or NODE_OPTIONS this process was started with.
+      insecureHTTPParser: false,
     },
-  }) as HttpServer;
+    front.listener,
+  );
+  server.maxConnections = limits.maxConnections;
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error) => reject(listenError(address, error)));
     server.listen(address.port, address.host, () => resolve());
@@ -37,15 +47,19 @@ export async function listen(
   const host = address.host.includes(':') ? `[${address.host}]` : address.host;
   return {
     origin: `http://${host}:${port}`,
-    close: (drainMs) =>
-      new Promise((resolve) => {
-        const hardStop = setTimeout(() => server.closeAllConnections(), drainMs);
-        server.close(() => {
-          clearTimeout(hardStop);
-          resolve();
-        });
-        server.closeIdleConnections();
-      }),
+    async close(drainMs) {
+      if (front.running > 0) observer({ kind: 'draining', running: front.running });
+      // Not the HTTP server's own close: it cuts connections on which a request may be on its way.
+      const closed = new Promise<void>((resolve) => {
+        NetServer.prototype.close.call(server, () => resolve());
+      });
+      await front.drain(drainMs);
+      await app.close();
+      server.closeAllConnections();
+      await closed;
+      // Ends Node's looking over of connections.
+      server.close(() => undefined);
+    },
   };
 }
 

@@ -14,6 +14,9 @@ export const LEGACY_VERSIONS: readonly string[] = [
 
 /** Members of a request's `_meta` (MCP 2026-07-28, basic/index#_meta). */
 export const META = {
+  prefix: 'io.modelcontextprotocol/',
+  protocolVersion: 'io.modelcontextprotocol/protocolVersion',
+  clientInfo: 'io.modelcontextprotocol/clientInfo',
   clientCapabilities: 'io.modelcontextprotocol/clientCapabilities',
   logLevel: 'io.modelcontextprotocol/logLevel',
 } as const;

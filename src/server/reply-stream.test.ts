@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { jsonResponse, openReply } from './reply-stream.ts';
+import { jsonReply } from './http-reply.ts';
+import type { HttpReply } from './http-reply.ts';
+import { openReply } from './reply-stream.ts';
 
-const respond = (text: string): Response => jsonResponse(200, text);
-const asIs = (text: string): string => text;
+const json = (text: string): HttpReply => jsonReply(200, text);
 
 function later<T>(): { promise: Promise<T>; resolve: (value: T) => void; reject: (error: Error) => void } {
   let resolve: (value: T) => void = () => undefined;
@@ -16,18 +17,18 @@ function later<T>(): { promise: Promise<T>; resolve: (value: T) => void; reject:
 
 describe('a reply', () => {
   it('is plain JSON when nothing comes before it', async () => {
-    const response = await openReply(() => undefined).response(Promise.resolve('{"a":1}'), respond, asIs);
+    const response = await openReply(() => undefined).response(Promise.resolve(json('{"a":1}')));
     expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8');
     expect(await response.text()).toBe('{"a":1}');
   });
 
   it('is a stream from the first notification on, in order, with the reply last', async () => {
     const reply = openReply(() => undefined);
-    const work = later<string>();
+    const work = later<HttpReply>();
     reply.notify('"one"');
-    const response = await reply.response(work.promise, respond, asIs);
+    const response = await reply.response(work.promise);
     reply.notify('"two"');
-    work.resolve('{\n"done": true}');
+    work.resolve(json('{\n"done": true}'));
     expect(response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8');
     expect(await response.text()).toBe(
       'event: message\ndata: "one"\n\nevent: message\ndata: "two"\n\nevent: message\ndata: {\ndata: "done": true}\n\n',
@@ -39,22 +40,22 @@ describe('a reply', () => {
     const reply = openReply(() => {
       isGone = true;
     });
-    const work = later<string>();
+    const work = later<HttpReply>();
     reply.notify('"one"');
-    const response = await reply.response(work.promise, respond, asIs);
+    const response = await reply.response(work.promise);
     await response.body?.cancel();
     expect(isGone).toBe(true);
     reply.notify('"two"');
-    work.resolve('{}');
+    work.resolve(json('{}'));
     await work.promise;
     reply.notify('"three"');
   });
 
   it('breaks the stream when the work does', async () => {
     const reply = openReply(() => undefined);
-    const work = later<string>();
+    const work = later<HttpReply>();
     reply.notify('"one"');
-    const response = await reply.response(work.promise, respond, asIs);
+    const response = await reply.response(work.promise);
     work.reject(new Error('a bug'));
     await expect(response.text()).rejects.toThrow('a bug');
   });

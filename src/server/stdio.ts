@@ -1,6 +1,7 @@
 import { classifyInboundRequest } from '@modelcontextprotocol/server';
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/server';
 import { serveStdio as serveSdk } from '@modelcontextprotocol/server/stdio';
+import { encodeHeaderValue } from '../base/header-value.ts';
 import { isJsonObject } from '../base/json-value.ts';
 import { depthOf, withMemberFirst } from '../base/json-text.ts';
 import type { Limits } from '../base/limits.ts';
@@ -11,7 +12,9 @@ import type { MetaTools } from '../meta-tools/meta-tools.ts';
 import type { ClientPipe } from './client-pipe.ts';
 import { answerBatch } from './legacy-message.ts';
 import { createMcpServer } from './mcp-server.ts';
-import { MODERN_VERSIONS, RPC, rpcErrorText, wrongMessage } from './protocol.ts';
+import { META, MODERN_VERSIONS, RPC, rpcErrorText, wrongMessage } from './protocol.ts';
+import { plainCall } from './plain-call.ts';
+import type { MessageHeaders } from './plain-call.ts';
 import { answerToolCall } from './tool-call.ts';
 
 export interface StdioParts {
@@ -172,15 +175,18 @@ class StdioWire implements Transport {
 
   /** Takes a call of a tool; false when it is malformed and the SDK has the words for that. */
   #call(line: string, message: { readonly [key: string]: unknown }): boolean {
-    const outcome = classifyInboundRequest({ httpMethod: 'POST', body: message });
-    if (outcome.kind === 'reject') {
-      const { code, message: sentence, data } = outcome;
-      this.#write(rpcErrorText(JSON.stringify(message['id'] ?? null), code, sentence, data));
-      return true;
+    let era = plainCall(message, ownHeaders(message['params']));
+    if (era === undefined) {
+      const outcome = classifyInboundRequest({ httpMethod: 'POST', body: message });
+      if (outcome.kind === 'reject') {
+        const { code, message: sentence, data } = outcome;
+        this.#write(rpcErrorText(JSON.stringify(message['id'] ?? null), code, sentence, data));
+        return true;
+      }
+      if (outcome.kind === 'modern' && !MODERN_VERSIONS.includes(outcome.classification.revision ?? ''))
+        return false;
+      era = outcome.kind;
     }
-    if (outcome.kind === 'modern' && !MODERN_VERSIONS.includes(outcome.classification.revision ?? ''))
-      return false;
-    const era = outcome.kind;
     const id = JSON.stringify(message['id']);
     const controller = new AbortController();
     this.#calls.set(id, controller);
@@ -212,7 +218,9 @@ class StdioWire implements Transport {
     if (reply.kind === 'reply') return this.#write(reply.text);
     // There is no HTTP status here, so the model is told.
     const answer = errorAnswer(
-      `[upstream_auth] The upstream refused the request (${reply.status}): it needs a sign-in. Next: tell the user.`,
+      reply.kind === 'busy'
+        ? `[busy] ${reply.sentence} Next: nothing was sent; try again in ${reply.retryAfterS} s.`
+        : `[upstream_auth] The upstream refused the request (${reply.status}): it needs a sign-in. Next: tell the user.`,
     );
     const result = era === 'modern' ? withMemberFirst(answer.raw, 'resultType', '"complete"') : answer.raw;
     this.#write(`{"jsonrpc":"2.0","id":${id},"result":${result}}`);
@@ -264,4 +272,15 @@ class StdioWire implements Transport {
     this.#hasDropped = true;
     return true;
   }
+}
+
+/** What the headers of a call would say over HTTP: here the message alone says it. */
+function ownHeaders(params: unknown): MessageHeaders {
+  const { name, _meta: meta } = isJsonObject(params) ? params : {};
+  const version = isJsonObject(meta) ? meta[META.protocolVersion] : undefined;
+  return {
+    version: typeof version === 'string' ? version : undefined,
+    method: 'tools/call',
+    name: typeof name === 'string' ? encodeHeaderValue(name) : undefined,
+  };
 }

@@ -1,5 +1,7 @@
+import { BusyError } from '../base/errors.ts';
 import { isJsonObject } from '../base/json-value.ts';
-import { membersOf, rawAt, skipSpace, withMemberFirst } from '../base/json-text.ts';
+import { membersOf, skipSpace, withMemberFirst } from '../base/json-text.ts';
+import type { Span } from '../base/json-text.ts';
 import type { Caller } from '../callers/caller.ts';
 import type { Answer } from '../meta-tools/answer.ts';
 import type { CallContext } from '../meta-tools/call-context.ts';
@@ -19,7 +21,7 @@ export interface ToolCallRequest {
   readonly notify?: (text: string) => void;
 }
 
-/** The reply's text, or that the caller's credential was refused, which HTTP says with its own status. */
+/** The reply's text, or that the caller's credential was refused or too much is under way, for which HTTP has its own statuses. */
 export type ToolCallReply =
   | { readonly kind: 'reply'; readonly text: string }
   | {
@@ -27,7 +29,9 @@ export type ToolCallReply =
       readonly status: 401 | 403;
       readonly challenge: string | undefined;
       readonly text: string;
-    };
+    }
+  /** Too much is under way; nothing was sent. */
+  | { readonly kind: 'busy'; readonly retryAfterS: number; readonly sentence: string; readonly text: string };
 
 /** Answers one call of a meta-tool, in the words of the client's generation. */
 export async function answerToolCall(metaTools: MetaTools, request: ToolCallRequest): Promise<ToolCallReply> {
@@ -41,13 +45,12 @@ export async function answerToolCall(metaTools: MetaTools, request: ToolCallRequ
       rpcErrorText(idText, RPC.invalidParams, 'Invalid params: tools/call needs the name of a tool'),
     );
   }
-  const paramsSpan = message.get('params');
-  const paramsText = paramsSpan === undefined ? '{}' : text.slice(paramsSpan.start, paramsSpan.end);
-  const given = rawAt(paramsText, ['arguments']) ?? '{}';
+  const members = membersOf(text, message.get('params')?.start ?? text.length);
+  const given = textOf(text, members, 'arguments') ?? '{}';
   const pending = metaTools.call(
     params['name'],
     given === 'null' ? '{}' : given,
-    contextOf(request, params, paramsText),
+    contextOf(request, params, members),
   );
   if (pending === undefined) {
     const names = metaTools.definitions.map((definition) => definition.name).join(', ');
@@ -59,7 +62,16 @@ export async function answerToolCall(metaTools: MetaTools, request: ToolCallRequ
       ),
     );
   }
-  return replyOf(await pending, idText, era);
+  try {
+    return replyOf(await pending, idText, era);
+  } catch (thrown) {
+    if (!(thrown instanceof BusyError)) throw thrown;
+    return busyReply(thrown, idText);
+  }
+}
+
+export function busyReply({ message, retryAfterS }: BusyError, id: string): ToolCallReply {
+  return { kind: 'busy', retryAfterS, sentence: message, text: rpcErrorText(id, RPC.server, message) };
 }
 
 function replyOf(answer: Answer, id: string, era: 'modern' | 'legacy'): ToolCallReply {
@@ -97,16 +109,16 @@ function resultFor(era: 'modern' | 'legacy', answer: Extract<Answer, { kind: 're
 function contextOf(
   request: ToolCallRequest,
   params: { readonly [key: string]: unknown },
-  paramsText: string,
+  members: ReadonlyMap<string, Span>,
 ): CallContext {
   const meta = isJsonObject(params['_meta']) ? params['_meta'] : {};
-  const { notify, era } = request;
+  const { notify, era, text } = request;
   const { progressToken } = meta;
   const logLevel = meta[META.logLevel];
   const capabilities = meta[META.clientCapabilities];
-  const metaText = rawAt(paramsText, ['_meta']);
-  const inputResponses = rawAt(paramsText, ['inputResponses']);
-  const requestState = rawAt(paramsText, ['requestState']);
+  const metaText = textOf(text, members, '_meta');
+  const inputResponses = textOf(text, members, 'inputResponses');
+  const requestState = textOf(text, members, 'requestState');
   const wantsProgress = typeof progressToken === 'string' || typeof progressToken === 'number';
   return {
     caller: request.caller,
@@ -125,6 +137,11 @@ function contextOf(
     ...(inputResponses === undefined ? {} : { inputResponses }),
     ...(requestState === undefined ? {} : { requestState }),
   };
+}
+
+function textOf(text: string, members: ReadonlyMap<string, Span>, name: string): string | undefined {
+  const span = members.get(name);
+  return span === undefined ? undefined : text.slice(span.start, span.end);
 }
 
 function notificationText(method: string, params: object): string {

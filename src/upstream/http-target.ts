@@ -18,12 +18,23 @@ export interface HttpParts {
 }
 
 /** Everything of ours and of the caller that goes out: configured headers, or the caller's one header. */
-export function headersFor(target: HttpTarget, context: RequestContext): Record<string, string> {
+export function headersFor(
+  target: HttpTarget,
+  context: Pick<RequestContext, 'credential'>,
+): Record<string, string> {
   return {
     'user-agent': USER_AGENT,
     ...target.headers,
     ...(context.credential === undefined ? {} : { authorization: context.credential.reveal() }),
   };
+}
+
+/** Headers as name and value in turns, names in lower case; what is named in both is as the later has it. */
+export function pairsOf(...all: readonly Readonly<Record<string, string>>[]): readonly string[] {
+  const merged = new Map<string, string>();
+  for (const headers of all)
+    for (const [name, value] of Object.entries(headers)) merged.set(name.toLowerCase(), value);
+  return [...merged].flat();
 }
 
 /** Whether the request is made with the upstream's own credential, whose connections may stay open. */

@@ -16,6 +16,7 @@ import {
   forgetfulError,
   headersFor,
   isOwnScope,
+  pairsOf,
   redirectError,
   statusError,
 } from './http-target.ts';
@@ -33,6 +34,8 @@ interface Session {
   readonly sessionId?: string;
   /** Kept open for change notifications; only for an upstream's own credential. */
   readonly client?: Client;
+  /** What each request of it carries but the caller's credential; name and value in turns. */
+  readonly headers: readonly string[];
   /** Requests under way, by the id they were sent with. */
   readonly running: Map<string, Running>;
   /** The level its log messages were asked for at. */
@@ -169,6 +172,7 @@ export class HttpUpstream implements Upstream {
       this.#events.onState('ready');
       return {
         peer,
+        headers: this.#sessionHeaders(peer, sessionId),
         running,
         ...(sessionId === undefined ? {} : { sessionId }),
         ...(isOwn ? { client } : {}),
@@ -229,18 +233,14 @@ export class HttpUpstream implements Upstream {
       reply = await http.send({
         method: 'POST',
         url: this.#target.url,
-        headers: {
-          ...headersFor(this.#target, context),
-          ...this.#protocolHeaders(session, method, params),
-          ...(session.peer.era === 'modern' ? context.paramHeaders : {}),
-        },
+        headers: this.#headers(session, method, params, context),
         body,
-        signal: deadline.signal,
+        deadline,
       });
       return await this.#read(reply, id, session, context, onProgress);
     } catch (thrown) {
       reply?.cancel();
-      if (deadline.signal.aborted && session.peer.era === 'legacy') this.#tellCancelled(session, id, context);
+      if (deadline.aborted && session.peer.era === 'legacy') this.#tellCancelled(session, id, context);
       if (thrown instanceof SessionLost) throw thrown;
       throw failureOf(thrown, this.#failureContext(deadline, context.timeoutMs, method));
     } finally {
@@ -344,18 +344,23 @@ export class HttpUpstream implements Upstream {
     return message.result;
   }
 
-  #protocolHeaders(session: Session, method: string, params: RawParams): Record<string, string> {
-    const headers: Record<string, string> = {
+  #sessionHeaders(peer: Peer, sessionId: string | undefined): readonly string[] {
+    return pairsOf(headersFor(this.#target, {}), {
       'content-type': 'application/json',
       accept: 'application/json, text/event-stream',
-      'mcp-protocol-version': session.peer.protocolVersion,
-    };
-    if (session.sessionId !== undefined) headers['mcp-session-id'] = session.sessionId;
-    if (session.peer.era === 'modern') {
-      headers['mcp-method'] = method;
-      if (params['name'] !== undefined)
-        headers['mcp-name'] = encodeHeaderValue(JSON.parse(params['name']) as string);
-    }
+      'mcp-protocol-version': peer.protocolVersion,
+      ...(sessionId === undefined ? {} : { 'mcp-session-id': sessionId }),
+    });
+  }
+
+  #headers(session: Session, method: string, params: RawParams, context: RequestContext): string[] {
+    const headers = [...session.headers];
+    if (context.credential !== undefined) headers.push('authorization', context.credential.reveal());
+    if (session.peer.era === 'legacy') return headers;
+    headers.push('mcp-method', method);
+    if (params['name'] !== undefined)
+      headers.push('mcp-name', encodeHeaderValue(JSON.parse(params['name']) as string));
+    for (const name in context.paramHeaders) headers.push(name, context.paramHeaders[name] ?? '');
     return headers;
   }
 
@@ -397,12 +402,9 @@ export class HttpUpstream implements Upstream {
         http.send({
           method: 'POST',
           url: this.#target.url,
-          headers: {
-            ...headersFor(this.#target, context),
-            ...this.#protocolHeaders(session, 'notifications/cancelled', {}),
-          },
+          headers: this.#headers(session, 'notifications/cancelled', {}, context),
           body,
-          signal: deadline.signal,
+          deadline,
         }),
       )
       .then((reply) => reply.cancel())
