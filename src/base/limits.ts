@@ -155,6 +155,11 @@ export const LIMITS = {
     sentence:
       'Longest arguments are checked against a schema that may be slow; then the call is passed on unchecked.',
   },
+  questionVectorMs: {
+    default: 250,
+    unit: 'ms',
+    sentence: 'Longest a search waits for the vector of its question; then words rank alone.',
+  },
   registryAttemptMs: {
     default: 30_000,
     unit: 'ms',

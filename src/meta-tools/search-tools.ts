@@ -1,5 +1,5 @@
 import type { CatalogTool } from '../catalog/catalog.ts';
-import type { View } from '../callers/view.ts';
+import type { FoundTools, View } from '../callers/view.ts';
 import type { JsonObject } from '../catalog/tool.ts';
 import { compactSchema } from './compact-schema.ts';
 import { DEFAULT_MATCHES, plain } from './definitions.ts';
@@ -13,25 +13,58 @@ export interface SearchInput {
   readonly schemas?: boolean;
 }
 
-/** The answer of `search_tools`. `schemaCount` is how many of each query's best carry their input schema. */
-export function searchTools(view: View, input: SearchInput, schemaCount: number): JsonObject {
+/**
+ * The answer of `search_tools`. `schemaCount` is how many of each query's best carry their input schema. Waits for the
+ * queries' vectors, where there is a model, no longer than that model is given.
+ */
+export async function searchTools(
+  view: View,
+  input: SearchInput,
+  schemaCount: number,
+  signal?: AbortSignal,
+): Promise<FoundAnswer> {
   const limit = input.limit ?? DEFAULT_MATCHES;
   const withSchemas = input.schemas === false ? 0 : schemaCount;
+  const queries = input.query === undefined ? (input.queries ?? []) : [input.query];
+  const vectors = await view.questionVectors(queries, signal);
+  const found = queries.map((query, i) => view.search(query, limit, vectors[i]));
   const sent = new Set<string>();
-  const found = (query: string): JsonObject[] =>
-    view.search(query, limit).map((tool, rank) => {
+  const matches = found.map(({ tools }) =>
+    tools.map((tool, rank) => {
       const isWithSchema = rank < withSchemas && !sent.has(tool.exposedName);
       if (isWithSchema) sent.add(tool.exposedName);
       return matchOf(tool, isWithSchema);
-    });
-  return {
+    }),
+  );
+  const ranking = rankingOf(found);
+  const answer = {
     ...(input.query === undefined
-      ? { results: (input.queries ?? []).map((query) => ({ query, tools: found(query) })) }
-      : { tools: found(input.query) }),
+      ? { results: queries.map((query, i) => ({ query, tools: matches[i]! })) }
+      : { tools: matches[0]! }),
     total: view.catalog.tools.length,
     ...(view.unavailable.length === 0 ? {} : { unavailable: unavailableOf(view) }),
-    ...(view.catalog.tools.length === 0 ? {} : { ranking: 'words' }),
+    ...(view.catalog.tools.length === 0 || ranking === undefined ? {} : { ranking }),
   };
+  return {
+    answer,
+    mode: ranking === 'words' ? 'words' : 'hybrid',
+    queries: queries.length,
+    matches: matches.reduce((sum, { length }) => sum + length, 0),
+  };
+}
+
+export interface FoundAnswer {
+  readonly answer: JsonObject;
+  /** What the worst of the queries was ranked by. */
+  readonly mode: 'hybrid' | 'words';
+  readonly queries: number;
+  readonly matches: number;
+}
+
+/** What an answer says of its ranking: the least of its queries; nothing when all of the meaning was there. */
+function rankingOf(found: readonly FoundTools[]): 'words' | 'quick' | undefined {
+  if (found.some(({ basis }) => basis === 'words')) return 'words';
+  return found.some(({ basis }) => basis === 'part') ? 'quick' : undefined;
 }
 
 function matchOf({ exposedName, access, tool }: CatalogTool, isWithSchema: boolean): JsonObject {

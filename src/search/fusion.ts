@@ -9,7 +9,12 @@
 export const WORDS_WEIGHT = 0.15;
 
 /** The least share of a view's documents with a vector that meaning may speak for. */
-export const LEAST_EMBEDDED = 0.5;
+const LEAST_EMBEDDED = 0.5;
+
+/** Whether so many of a view's documents have a vector that a question's vector is of use. */
+export function canMean({ all, embedded }: { readonly all: number; readonly embedded: number }): boolean {
+  return embedded > 0 && embedded >= all * LEAST_EMBEDDED;
+}
 
 /** Similarities that vary less than this tell nothing apart: all documents are alike to the question. */
 const LEAST_DEVIATION = 1e-6;

@@ -1,5 +1,5 @@
 import type { Weighing } from './fields.ts';
-import { LEAST_EMBEDDED, standardize, WORDS_WEIGHT } from './fusion.ts';
+import { canMean, standardize, WORDS_WEIGHT } from './fusion.ts';
 import { matchName, namePieces, type NameMatch, type NamePiece } from './name-match.ts';
 import type { Pool } from './pool.ts';
 import { readQuestion } from './question.ts';
@@ -215,8 +215,8 @@ export class View {
   #meaning(question: Float32Array | undefined): Meaning | undefined {
     const { vectors } = this.#pool;
     const { documents, embedded } = this;
-    if (question === undefined || vectors === undefined || embedded === 0) return undefined;
-    if (embedded < documents.length * LEAST_EMBEDDED || question.every((number) => number === 0))
+    if (question === undefined || vectors === undefined) return undefined;
+    if (!canMean({ all: documents.length, embedded }) || question.every((number) => number === 0))
       return undefined;
     const isWhole = embedded === documents.length;
     const rows = isWhole ? documents : documents.filter((document) => vectors.has(document));
