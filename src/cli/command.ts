@@ -87,15 +87,10 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     load: async () => (await import('./search-servers.ts')).searchServers,
   },
   upstream_servers: {
-    usage:
-      'upstream_servers list | add (--url URL | --registry R --id I | -- COMMAND ARGS…) [--name NAME] | update NAME [JSON] | enable | disable | remove | approve | refresh | restart | logs NAME',
+    usage: 'upstream_servers add|list|update|approve|remove|… [NAME]',
     sentence:
-      'Add, change, approve and list the servers of the configuration file; also called upstream. Secrets are asked for, hidden, or given as ${env:NAME}.',
-    operands: {
-      min: 1,
-      max: 3,
-      called: 'list, add, update, enable, disable, remove, approve, refresh, restart or logs',
-    },
+      'Manage the servers of the configuration file (also: upstream): list; add --url URL, --registry R --id I or -- COMMAND ARGS…; update NAME JSON; enable, disable, remove, approve, refresh, restart, logs NAME. Secrets are asked for, hidden, or given as ${env:NAME}.',
+    operands: { min: 1, max: 3, called: 'an operation: add, list, update, approve, remove, …' },
     takesRest: true,
     flags: [
       'name',

@@ -1,6 +1,9 @@
+import { join } from 'node:path';
 import type { ListedTool } from '../app.ts';
 import type { Config } from '../config/config.ts';
 import { loadConfig } from '../config/load.ts';
+import type { Loaded } from '../config/load.ts';
+import { openUpstreamStore } from '../config/upstream-store.ts';
 import { connectDemoClient } from './demo-client.ts';
 import type { Definition, DemoClient } from './demo-client.ts';
 import { receiptOf } from './demo-receipt.ts';
@@ -36,7 +39,11 @@ export async function setScene(stage: Stage, upstreams: Config['upstreams']): Pr
   const { output, say, closers } = stage;
   const started = performance.now();
   const { createProxy } = await import('../app.ts');
-  const proxy = await createProxy({ ...(await plainConfig(stage.folder)), upstreams });
+  const load = (fileText?: string): Promise<Loaded> => plainConfig(stage.folder, fileText);
+  const loaded = await load();
+  if (loaded.kind === 'invalid') throw new Error('the default configuration is invalid');
+  const store = openUpstreamStore({ path: join(stage.folder, 'config.json'), program: 'mcpproxy', load });
+  const proxy = await createProxy({ ...loaded.config, upstreams }, { store });
   closers.push(() => proxy.close());
   const url = await proxy.listen();
   const isStarted = output.progress('waiting for the servers to start…');
@@ -85,7 +92,7 @@ export async function printReceipt({ output, say }: Stage, scene: Scene): Promis
   for (const [label, tokens] of rows)
     await say.line(`${label.padEnd(44)}${tokens.toLocaleString('en').padStart(7)}`);
   await say.line(
-    `That is ${Math.round((100 * saved) / receipt.allTools)} % with ${tools.length} tools; the proxy's own five do not grow with more.`,
+    `That is ${Math.round((100 * saved) / receipt.allTools)} % with ${tools.length} tools; the proxy's own do not grow with more.`,
   );
   if (output.isJson) {
     await output.print(
@@ -95,13 +102,11 @@ export async function printReceipt({ output, say }: Stage, scene: Scene): Promis
 }
 
 /** Defaults, whatever the person's own configuration says, on a free port, with more patience for a first fetch. */
-async function plainConfig(folder: string): Promise<Config> {
+async function plainConfig(folder: string, fileText = '{}'): Promise<Loaded> {
   const flags = [
     { name: 'listen', text: '127.0.0.1:0' },
     { name: 'connectTimeoutMs', text: String(START_MS) },
     { name: 'drainMs', text: '1000' },
   ] as const;
-  const loaded = await loadConfig({ flags, env: {}, cwd: folder, home: folder, platform: process.platform });
-  if (loaded.kind === 'invalid') throw new Error('the default configuration is invalid');
-  return loaded.config;
+  return loadConfig({ flags, env: {}, cwd: folder, home: folder, platform: process.platform, fileText });
 }

@@ -58,6 +58,7 @@ describe('the settings table', () => {
       ['--insecure-upstream', 'MCPPROXY_INSECURE_UPSTREAM'],
       ['--allow-unauthenticated', 'MCPPROXY_ALLOW_UNAUTHENTICATED'],
       ['--discovery', 'MCPPROXY_DISCOVERY'],
+      ['--agent-adds', 'MCPPROXY_AGENT_ADDS'],
       ['--registry-search', 'MCPPROXY_REGISTRY_SEARCH'],
       ['--check-server-repo', 'MCPPROXY_CHECK_SERVER_REPO'],
     ]);

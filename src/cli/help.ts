@@ -22,7 +22,7 @@ export function helpText(command: string | undefined, width: number, path: strin
     ].join('\n');
   }
   return [
-    'mcpproxy puts five tools in front of MCP servers with too many tools to show to a model:',
+    'mcpproxy puts a few tools in front of MCP servers with too many tools to show to a model:',
     'the model searches, reads the few schemas it needs, and calls.',
     '',
     'Usage: mcpproxy [COMMAND] [FLAGS]      (also installed as mcp-toolsearch-proxy)',

@@ -65,7 +65,7 @@ async function load(line: CommandLine, output: Output): Promise<Loaded> {
   if (loaded.kind === 'invalid') for (const problem of loaded.problems) output.error(formatProblem(problem));
   if (!isBuiltin || loaded.kind === 'invalid') return loaded;
   const { sampleRecords } = await import('./builtin/sample-records.ts');
-  return { ...loaded, config: { ...loaded.config, upstreams: sampleRecords() } };
+  return { ...loaded, config: { ...loaded.config, upstreams: sampleRecords(), discovery: false } };
 }
 
 async function showVersion(output: Output): Promise<number> {

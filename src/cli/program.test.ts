@@ -296,7 +296,7 @@ describe('the demo', () => {
     const lines = running.stdout().trimEnd().split('\n');
     expect(lines.length).toBeLessThanOrEqual(60);
     const text = lines.join('\n');
-    expect(text).toContain('sees 5 tools instead of 36');
+    expect(text).toContain('sees 7 tools instead of 36');
     expect(text).toContain('← Harbour meeting, Tuesday');
     expect(text).toContain('← - /path is required');
     expect(text).toContain("← Not called: 'memory__create_entities' may change something");
@@ -341,7 +341,7 @@ describe('the sample catalog', () => {
       metaTools: number;
       estimatedTokens: { allTools: number; ourTools: number; searches: number };
     };
-    expect({ tools, metaTools }).toEqual({ tools: 312, metaTools: 5 });
+    expect({ tools, metaTools }).toEqual({ tools: 312, metaTools: 7 });
     const { allTools, ourTools, searches } = estimatedTokens;
     expect(ourTools + searches).toBeLessThan(allTools / 10);
   });

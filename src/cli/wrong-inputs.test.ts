@@ -93,7 +93,7 @@ const WRONG: Readonly<Record<string, Wrong>> = {
   },
   'a flag of another command while serving': {
     args: '--yes',
-    says: ['--yes belongs to call-tool, not to serve.'],
+    says: ['--yes belongs to call-tool and upstream_servers, not to serve.'],
   },
   'the sample catalog beside a server': {
     args: '--builtin --upstream https://a.example/mcp',

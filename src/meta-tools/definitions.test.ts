@@ -18,19 +18,53 @@ describe('meta-tool definitions', () => {
     expect(tokens(forModel)).toBeLessThanOrEqual(850);
   });
 
-  it('hold search_servers where discovery is on, for at most 170 tokens', () => {
-    const six = metaToolDefinitions({ upstreams, maxBatchCalls: 10, discovery: true });
-    expect(six.map((d) => d.name)).toEqual([
+  const seven = metaToolDefinitions({ upstreams, maxBatchCalls: 10, discovery: true, manage: true });
+
+  it('cost, all seven, a client at most 1,900 tokens, and a model at most 1,350', () => {
+    expect(tokens(seven)).toBeLessThanOrEqual(1_900);
+    const forModel = seven.map(({ name, description, inputSchema }) => ({
+      name,
+      description,
+      input_schema: inputSchema,
+    }));
+    expect(tokens(forModel)).toBeLessThanOrEqual(1_350);
+  });
+
+  it('hold search_servers where discovery is on, and upstream_servers where servers are managed', () => {
+    expect(seven.map((d) => d.name)).toEqual([
       'call_read_tool',
       'call_read_tools',
       'call_write_tool',
       'describe_tool',
       'search_servers',
       'search_tools',
+      'upstream_servers',
     ]);
-    const added = six.find((d) => d.name === 'search_servers');
-    expect(tokens(added)).toBeLessThanOrEqual(170);
-    expect(added?.annotations).toEqual({ readOnlyHint: true, openWorldHint: true });
+    const six = metaToolDefinitions({ upstreams, maxBatchCalls: 10, discovery: true });
+    expect(six.map((d) => d.name)).not.toContain('upstream_servers');
+    expect(seven.find((d) => d.name === 'search_servers')?.annotations).toEqual({
+      readOnlyHint: true,
+      openWorldHint: true,
+    });
+    expect(seven.find((d) => d.name === 'upstream_servers')?.annotations).toEqual({
+      readOnlyHint: false,
+      destructiveHint: true,
+      openWorldHint: true,
+    });
+  });
+
+  it('give an agent no way to name a program, a secret or an approval', () => {
+    const manage = seven.find((d) => d.name === 'upstream_servers');
+    expect(Object.keys(manage?.inputSchema['properties'] as object)).toEqual([
+      'operation',
+      'name',
+      'url',
+      'registry',
+      'id',
+      'description',
+      'enabled',
+    ]);
+    expect(JSON.stringify(seven)).not.toContain('"approve"');
   });
 
   it('are sorted, equal for equal options, and marked to be loaded at once', () => {
