@@ -1,0 +1,341 @@
+import { createHash } from 'node:crypto';
+import { closeSync, openSync, readSync } from 'node:fs';
+import { messageOf, ProxyError } from '../../base/errors.ts';
+import { SafetensorsFile, type Tensor } from '../safetensors.ts';
+import { Charsmap } from '../tokenizer/charsmap.ts';
+import { UnigramSegmenter } from '../tokenizer/unigram.ts';
+
+/**
+ * The packed model's file: one or more vocabularies with a row of 512 numbers for each piece, three bits a number,
+ * and the weights of the body that makes one vector of a text's rows. training/README.md says how it is made.
+ */
+
+/** Numbers of a row, and of a vector. */
+export const ROW_LENGTH = 512;
+
+/** Widths of the n-gram branches, in pieces, with the pieces a window begins to the left. */
+export const BRANCHES = [
+  { width: 2, left: 0 },
+  { width: 3, left: 1 },
+  { width: 5, left: 2 },
+] as const;
+
+/** Numbers a branch has for each piece. */
+export const BRANCH_LENGTH = 256;
+
+const ROW_BYTES = (ROW_LENGTH * 3) / 8;
+
+/** Weights of one linear step: `outputs` rows of `inputs` 8-bit numbers, each row with a scale and a bias. */
+export interface Linear {
+  readonly outputs: number;
+  readonly inputs: number;
+  readonly weights: Int8Array;
+  readonly scales: Float32Array;
+  readonly biases: Float32Array;
+}
+
+/** Gain and bias of a layer normalisation. */
+export interface Norm {
+  readonly gain: Float32Array;
+  readonly bias: Float32Array;
+}
+
+export interface BodyWeights {
+  readonly epsilon: number;
+  readonly projection: Linear;
+  readonly projectionNorm: Norm;
+  /** First and second convolution of each branch, in the order of `BRANCHES`. */
+  readonly convolutions: readonly (readonly [Linear, Linear])[];
+  readonly jointNorm: Norm;
+  readonly pool: Linear;
+  readonly dense0: Linear;
+  readonly skip1: Linear;
+  readonly dense1: Linear;
+  readonly dense2: Linear;
+  readonly skip3: Linear;
+  readonly dense3: Linear;
+}
+
+export interface PackedVocabulary {
+  readonly name: string;
+  readonly segmenter: UnigramSegmenter;
+  /** Log-probability of each piece. */
+  readonly scores: Float32Array;
+  readonly unknownRow: number;
+  readonly beginRow: number;
+  readonly endRow: number;
+  /** Rows of the vocabularies before this one: added to a row it makes a number of its own for every row. */
+  readonly firstRow: number;
+  /** How much better a word this vocabulary has to explain a text than the base does, for the text to be its. */
+  readonly textMargin: number;
+}
+
+export interface Routing {
+  readonly unknownCharacterScore: number;
+  /** By how much the base has to explain a word better to keep it within a routed text; absent: it never does. */
+  readonly wordMargin: number | undefined;
+}
+
+/** An opened file: what does not grow with the vocabulary is in memory, rows are read when they are asked for. */
+export class PackedFile {
+  /** SHA-256 of the whole file, in hexadecimal. */
+  readonly digest: string;
+  readonly charsmap: Charsmap;
+  /** The base, then those added to it. */
+  readonly vocabularies: readonly [PackedVocabulary, ...PackedVocabulary[]];
+  readonly routing: Routing;
+  readonly documentPieces: number;
+  readonly questionPieces: number;
+  readonly body: BodyWeights;
+  readonly #file: SafetensorsFile;
+  readonly #rows: readonly RowTable[];
+  readonly #levels: Float32Array;
+  readonly #packed = new Uint8Array(ROW_BYTES);
+
+  /** Throws `model_missing` or `model_invalid`, saying what is wrong with which file. */
+  constructor(path: string) {
+    this.#file = new SafetensorsFile(path);
+    try {
+      const metadata = readMetadata(this.#file.metadata.get('packed'));
+      this.#levels = floats(this.#file, 'levels', 8);
+      this.charsmap = new Charsmap(this.#file.read(this.#file.tensor('charsmap', 'U8', [undefined])));
+      const opened = openVocabularies(this.#file, metadata);
+      this.vocabularies = opened.vocabularies;
+      this.#rows = opened.tables;
+      this.routing = metadata.routing;
+      this.documentPieces = metadata.documentPieces;
+      this.questionPieces = metadata.questionPieces;
+      this.body = readBody(this.#file, metadata.epsilon);
+      this.digest = digestOf(path);
+    } catch (error) {
+      this.#file.close();
+      if (error instanceof ProxyError) throw error;
+      throw new ProxyError('model_invalid', `The model file ${path} cannot be used: ${messageOf(error)}.`, {
+        cause: error,
+      });
+    }
+  }
+
+  /** Reads the row of one vocabulary (by its place in `vocabularies`) into `target`, which has `ROW_LENGTH` numbers. */
+  readRow(vocabulary: number, row: number, target: Float32Array): void {
+    const table = this.#rows[vocabulary]!;
+    const packed = this.#packed;
+    this.#file.readInto(packed, table.codes, row * ROW_BYTES);
+    const levels = this.#levels;
+    const scale = halfFloat(table.scales[row]!);
+    for (let byte = 0, i = 0; byte < ROW_BYTES; byte += 3, i += 8) {
+      let bits = packed[byte]! | (packed[byte + 1]! << 8) | (packed[byte + 2]! << 16);
+      for (let j = 0; j < 8; j++) {
+        target[i + j] = levels[bits & 7]! * scale;
+        bits >>= 3;
+      }
+    }
+  }
+
+  close(): void {
+    this.#file.close();
+  }
+}
+
+/** Where the rows of one vocabulary lie, and the scale of each as a 16-bit float. */
+interface RowTable {
+  readonly codes: Tensor;
+  readonly scales: Uint16Array;
+}
+
+interface Metadata {
+  readonly epsilon: number;
+  readonly vocabularies: readonly VocabularyEntry[];
+  readonly routing: Routing;
+  readonly documentPieces: number;
+  readonly questionPieces: number;
+}
+
+interface VocabularyEntry {
+  readonly name: string;
+  readonly unknownRow: number;
+  readonly beginRow: number;
+  readonly endRow: number;
+  readonly textMargin: number;
+}
+
+/** The format this program reads. */
+const FORMAT = 1;
+/** Most pieces a text may keep: memory and time grow with them. */
+const MAX_PIECES = 512;
+const MAX_VOCABULARIES = 16;
+
+function readMetadata(text: string | undefined): Metadata {
+  if (text === undefined) throw new Error('it is not a packed model: its header has no metadata "packed"');
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new Error('its metadata is not JSON');
+  }
+  const fields = record(value, 'metadata');
+  if (fields['format'] !== FORMAT) {
+    throw new Error(`its format is ${JSON.stringify(fields['format'])}; this version reads ${FORMAT}`);
+  }
+  if (fields['dimensions'] !== ROW_LENGTH) throw new Error(`its dimensions are not ${ROW_LENGTH}`);
+  const routing = record(fields['routing'], 'routing');
+  const wordMargin = routing['wordMargin'];
+  const commonMargin = finite(routing['textMargin'], 'routing.textMargin');
+  const list = fields['vocabularies'];
+  if (!Array.isArray(list) || list.length === 0 || list.length > MAX_VOCABULARIES) {
+    throw new Error(`its vocabularies are not a list of 1 to ${MAX_VOCABULARIES}`);
+  }
+  return {
+    epsilon: finite(fields['epsilon'], 'epsilon'),
+    vocabularies: list.map((one: unknown) => readEntry(one, commonMargin)),
+    routing: {
+      unknownCharacterScore: finite(routing['unknownCharacterScore'], 'routing.unknownCharacterScore'),
+      wordMargin:
+        wordMargin === undefined || wordMargin === null
+          ? undefined
+          : finite(wordMargin, 'routing.wordMargin'),
+    },
+    documentPieces: whole(fields['documentPieces'], 'documentPieces', 1, MAX_PIECES),
+    questionPieces: whole(fields['questionPieces'], 'questionPieces', 1, MAX_PIECES),
+  };
+}
+
+function readEntry(value: unknown, commonMargin: number): VocabularyEntry {
+  const fields = record(value, 'vocabulary');
+  const { name, unknownRow, beginRow, endRow, textMargin } = fields;
+  if (typeof name !== 'string' || name === '') throw new Error('one of its vocabularies has no name');
+  const rowOf = (row: unknown, what: string): number =>
+    whole(row, `${what} of vocabulary "${name}"`, 0, 2 ** 24);
+  return {
+    name,
+    unknownRow: rowOf(unknownRow, 'unknownRow'),
+    beginRow: rowOf(beginRow, 'beginRow'),
+    endRow: rowOf(endRow, 'endRow'),
+    textMargin:
+      textMargin === undefined ? commonMargin : finite(textMargin, `textMargin of vocabulary "${name}"`),
+  };
+}
+
+function openVocabularies(
+  file: SafetensorsFile,
+  { vocabularies: entries }: Metadata,
+): {
+  readonly vocabularies: readonly [PackedVocabulary, ...PackedVocabulary[]];
+  readonly tables: readonly RowTable[];
+} {
+  const vocabularies: PackedVocabulary[] = [];
+  const tables: RowTable[] = [];
+  let firstRow = 0;
+  for (const { name, unknownRow, beginRow, endRow, textMargin } of entries) {
+    const lengths = file.read(file.tensor(`${name}.lengths`, 'U8', [undefined]));
+    const bytes = file.read(file.tensor(`${name}.pieces`, 'U8', [undefined]));
+    const scores = floats(file, `${name}.scores`, lengths.length);
+    const rows = lengths.length + 3;
+    for (const row of [unknownRow, beginRow, endRow]) {
+      if (row >= rows) throw new Error(`vocabulary "${name}" has no row ${row}`);
+    }
+    const codes = file.tensor(`${name}.rows`, 'U8', [rows, ROW_BYTES]);
+    const scales = new Uint16Array(file.read(file.tensor(`${name}.row_scale`, 'F16', [rows])).buffer);
+    if (scales.some((half) => (half & 0x7c00) === 0x7c00)) throw new Error(notNumbers(`${name}.row_scale`));
+    tables.push({ codes, scales });
+    const segmenter = new UnigramSegmenter({ bytes, lengths, scores }, { precision: 'single' });
+    vocabularies.push({ name, segmenter, scores, unknownRow, beginRow, endRow, firstRow, textMargin });
+    firstRow += rows;
+  }
+  const [base, ...added] = vocabularies;
+  return { vocabularies: [base!, ...added], tables };
+}
+
+function readBody(file: SafetensorsFile, epsilon: number): BodyWeights {
+  const joint = ROW_LENGTH + BRANCHES.length * BRANCH_LENGTH;
+  const norm = (name: string, length: number): Norm => ({
+    gain: floats(file, `${name}.gain`, length),
+    bias: floats(file, `${name}.bias`, length),
+  });
+  const linear = (name: string, outputs: number, inputs: number, hasBias: boolean): Linear => {
+    const weights = file.read(file.tensor(name, 'I8', [outputs, inputs]));
+    return {
+      outputs,
+      inputs,
+      weights: new Int8Array(weights.buffer),
+      scales: floats(file, `${name}.scale`, outputs),
+      biases: hasBias ? floats(file, `${name}.bias`, outputs) : new Float32Array(outputs),
+    };
+  };
+  const hidden = file.tensor('dense0', 'I8', [undefined, ROW_LENGTH]).shape[0]!;
+  if (hidden === 0 || hidden % 16 !== 0 || hidden > 4096) {
+    throw new Error(`its tensor "dense0" has ${hidden} rows, not a multiple of 16 up to 4096`);
+  }
+  return {
+    epsilon,
+    projection: linear('projection', BRANCHES.length * BRANCH_LENGTH, ROW_LENGTH, true),
+    projectionNorm: norm('projection_norm', BRANCHES.length * BRANCH_LENGTH),
+    convolutions: BRANCHES.map(({ width }) => [
+      linear(`conv${width}a`, BRANCH_LENGTH, width * BRANCH_LENGTH, true),
+      linear(`conv${width}b`, BRANCH_LENGTH, width * BRANCH_LENGTH, true),
+    ]),
+    jointNorm: norm('joint_norm', joint),
+    pool: linear('pool', ROW_LENGTH, joint, true),
+    dense0: linear('dense0', hidden, ROW_LENGTH, false),
+    skip1: linear('skip1', hidden, ROW_LENGTH, false),
+    dense1: linear('dense1', hidden, hidden, false),
+    dense2: linear('dense2', ROW_LENGTH, hidden, false),
+    skip3: linear('skip3', ROW_LENGTH, hidden, false),
+    dense3: linear('dense3', ROW_LENGTH, ROW_LENGTH, false),
+  };
+}
+
+function floats(file: SafetensorsFile, name: string, length: number): Float32Array {
+  const bytes = file.read(file.tensor(name, 'F32', [length]));
+  const numbers = new Float32Array(bytes.buffer);
+  requireFinite(numbers, name);
+  return numbers;
+}
+
+function requireFinite(numbers: Float32Array, name: string): void {
+  if (!numbers.every(Number.isFinite))
+    throw new Error(`its tensor "${name}" has values that are not numbers`);
+}
+
+/** The number a 16-bit float stands for. */
+function halfFloat(half: number): number {
+  const sign = half & 0x8000 ? -1 : 1;
+  const exponent = (half >> 10) & 31;
+  const fraction = half & 0x3ff;
+  return sign * (exponent === 0 ? fraction * 2 ** -24 : (1 + fraction / 1024) * 2 ** (exponent - 15));
+}
+
+/** Read in parts, so that the file is never in memory as a whole. */
+function digestOf(path: string): string {
+  const hash = createHash('sha256');
+  const part = new Uint8Array(1 << 18);
+  const descriptor = openSync(path, 'r');
+  try {
+    for (let got = 1; got > 0;) {
+      got = readSync(descriptor, part);
+      hash.update(part.subarray(0, got));
+    }
+  } finally {
+    closeSync(descriptor);
+  }
+  return hash.digest('hex');
+}
+
+function record(value: unknown, what: string): Readonly<Record<string, unknown>> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new Error(`its ${what} is not a JSON object`);
+  }
+  return value as Readonly<Record<string, unknown>>;
+}
+
+function finite(value: unknown, what: string): number {
+  if (typeof value !== 'number' || !Number.isFinite(value)) throw new Error(`its ${what} is not a number`);
+  return value;
+}
+
+function whole(value: unknown, what: string, least: number, most: number): number {
+  if (typeof value !== 'number' || !Number.isInteger(value) || value < least || value > most) {
+    throw new Error(`its ${what} is not a whole number from ${least} to ${most}`);
+  }
+  return value;
+}
