@@ -293,8 +293,11 @@ function floats(file: SafetensorsFile, name: string, length: number): Float32Arr
 }
 
 function requireFinite(numbers: Float32Array, name: string): void {
-  if (!numbers.every(Number.isFinite))
-    throw new Error(`its tensor "${name}" has values that are not numbers`);
+  if (!numbers.every(Number.isFinite)) throw new Error(notNumbers(name));
+}
+
+function notNumbers(name: string): string {
+  return `its tensor "${name}" has values that are not numbers`;
 }
 
 /** The number a 16-bit float stands for. */
