@@ -46,6 +46,10 @@ export const ERROR_CODES = {
   },
   upstream_timeout: { meaning: 'The upstream did not answer within the time limit.', retryable: true },
   upstream_error: { meaning: 'The upstream answered with an HTTP error status.', retryable: true },
+  upstream_rate_limited: {
+    meaning: 'The upstream answered HTTP 429: it was asked too often. The answer says when to try again.',
+    retryable: true,
+  },
   upstream_auth: { meaning: 'The upstream refused the credential (HTTP 401 or 403).', retryable: false },
   upstream_redirect: {
     meaning: 'The upstream answered with a redirect; redirects are never followed.',
@@ -169,6 +173,8 @@ export interface ProxyErrorDetails {
   readonly outcome?: Outcome;
   /** Overrides the code's own verdict, such as for a status that will not change. */
   readonly retryable?: boolean;
+  /** In how many seconds to try again, where somebody said so. */
+  readonly retryAfterS?: number;
   readonly cause?: unknown;
 }
 
@@ -179,6 +185,7 @@ export class ProxyError extends Error {
   readonly upstream: string | undefined;
   readonly outcome: Outcome | undefined;
   readonly retryable: boolean;
+  readonly retryAfterS: number | undefined;
 
   constructor(code: ErrorCodeName, message: string, details: ProxyErrorDetails = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
@@ -186,6 +193,7 @@ export class ProxyError extends Error {
     this.upstream = details.upstream;
     this.outcome = details.outcome;
     this.retryable = details.retryable ?? ERROR_CODES[code].retryable;
+    this.retryAfterS = details.retryAfterS;
   }
 }
 
@@ -209,7 +217,7 @@ export class UpstreamAuthError extends ProxyError {
 /** Too much runs at the same time: nothing was sent, and the client may try again after `retryAfterS` seconds. */
 export class BusyError extends ProxyError {
   override readonly name = 'BusyError';
-  readonly retryAfterS: number;
+  override readonly retryAfterS: number;
 
   constructor(message: string, retryAfterS: number, upstream?: string) {
     super('busy', message, { outcome: 'not_sent', ...(upstream === undefined ? {} : { upstream }) });

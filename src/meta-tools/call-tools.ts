@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { UpstreamRejection } from '../base/errors.ts';
 import type { ProxyError } from '../base/errors.ts';
 import type { Limits } from '../base/limits.ts';
@@ -16,6 +17,9 @@ import type { MetaToolName } from './definitions.ts';
 import { failureDetails, failureText } from './failure-text.ts';
 import { decide, rejectedArguments } from './refusal.ts';
 import type { ArgumentValidator } from './validator.ts';
+
+/** What some servers answer a call of a tool they do not have. */
+const METHOD_NOT_FOUND = -32601;
 
 export interface CallToolsParts {
   readonly views: Views;
@@ -50,6 +54,8 @@ export async function callReadTools(
     requestState: _state,
     ...shared
   } = context;
+  // Each call listens for the client's going; Node warns of more than ten.
+  setMaxListeners(calls.length + 10, context.signal);
   const answers = await Promise.all(
     calls.map(async (call) => {
       return { name: nameOf(call), answer: await callOne('call_read_tools', view, call, shared, parts) };
@@ -109,6 +115,7 @@ async function callOne(
     parts.observer({ kind: 'unvalidated', tool: decision.tool.exposedName, reason: decision.unchecked });
   }
   const sent = await callUpstream(view, decision.tool, decision.arguments, context, parts.limits);
+  const doubt = (): void => parts.views.doubt(view.route(decision.tool).entry, context.caller);
   switch (sent.kind) {
     case 'result': {
       const { raw, head } = sent.result;
@@ -117,6 +124,7 @@ async function callOne(
     }
     case 'rejected_arguments':
       observe('refused');
+      doubt();
       return errorAnswer(rejectedArguments(decision.tool, sent.message));
     case 'unauthorized': {
       observe('failed', sent.error);
@@ -129,6 +137,7 @@ async function callOne(
       return { kind: 'error', raw: sent.raw };
     case 'failed':
       observe('failed', sent.error);
+      if (sent.error instanceof UpstreamRejection && sent.error.rpcCode === METHOD_NOT_FOUND) doubt();
       return failedAnswer(decision.tool, sent.error);
   }
 }

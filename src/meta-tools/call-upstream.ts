@@ -2,9 +2,10 @@ import { ProxyError, UpstreamAuthError, UpstreamRejection } from '../base/errors
 import type { Limits } from '../base/limits.ts';
 import type { CatalogTool } from '../catalog/catalog.ts';
 import type { View } from '../callers/view.ts';
-import type { RawParams, RawResult, RequestContext } from '../upstream/upstream.ts';
+import type { RawParams, RawResult, RequestContext, Upstream } from '../upstream/upstream.ts';
 import type { ToolArguments } from './arguments.ts';
 import type { CallContext } from './call-context.ts';
+import { CallLanes } from './call-lanes.ts';
 import { paramHeaders } from './param-headers.ts';
 
 /** How a call that was sent turned out. */
@@ -57,16 +58,40 @@ export async function callUpstream(
     ...(context.clientCapabilities === undefined ? {} : { clientCapabilities: context.clientCapabilities }),
     ...(context.meta === undefined ? {} : { meta: context.meta }),
   };
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return { kind: 'result', result: await upstream.request('tools/call', params, request) };
-    } catch (thrown) {
-      if (!(thrown instanceof ProxyError)) throw thrown;
-      const mayRepeat = tool.access === 'read' && thrown.outcome === 'not_sent' && thrown.retryable;
-      if (mayRepeat && attempt === 1 && !context.signal.aborted) continue;
-      return sentOf(thrown, isForward);
-    }
+  const lanes = lanesOf(upstream, limits);
+  try {
+    const turn = lanes.enter(caller.credential?.reveal() ?? '', context.signal);
+    if (turn !== undefined) await turn;
+  } catch (thrown) {
+    if (!(thrown instanceof ProxyError)) throw thrown;
+    return { kind: 'failed', error: thrown };
   }
+  try {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return { kind: 'result', result: await upstream.request('tools/call', params, request) };
+      } catch (thrown) {
+        if (!(thrown instanceof ProxyError)) throw thrown;
+        const mayRepeat = tool.access === 'read' && thrown.outcome === 'not_sent' && thrown.retryable;
+        if (mayRepeat && attempt === 1 && !context.signal.aborted) continue;
+        return sentOf(thrown, isForward);
+      }
+    }
+  } finally {
+    lanes.leave();
+  }
+}
+
+/** As long as its upstream stays what it is. */
+const known = new WeakMap<Upstream, CallLanes>();
+
+function lanesOf(upstream: Upstream, limits: Limits): CallLanes {
+  let lanes = known.get(upstream);
+  if (lanes === undefined) {
+    lanes = new CallLanes(upstream.name, limits);
+    known.set(upstream, lanes);
+  }
+  return lanes;
 }
 
 function sentOf(error: ProxyError, isForward: boolean): Sent {

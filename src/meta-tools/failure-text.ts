@@ -15,6 +15,7 @@ export function failureDetails(error: ProxyError): JsonObject {
       ...(error.upstream === undefined ? {} : { upstream: error.upstream }),
       retryable: error.retryable,
       outcome: outcomeOf(error),
+      ...(error.retryAfterS === undefined ? {} : { retryAfterS: error.retryAfterS }),
     },
   };
 }
@@ -24,10 +25,11 @@ function outcomeOf(error: ProxyError): Outcome {
 }
 
 function nextStep(error: ProxyError, isWrite: boolean): string {
+  const when = error.retryAfterS === undefined ? undefined : `in ${error.retryAfterS} s`;
   switch (outcomeOf(error)) {
     case 'not_sent':
       return error.retryable
-        ? 'nothing was sent; try again in a moment.'
+        ? `nothing was sent; try again ${when ?? 'in a moment'}.`
         : 'nothing was sent; tell the user.';
     case 'unknown':
       return isWrite
@@ -35,7 +37,7 @@ function nextStep(error: ProxyError, isWrite: boolean): string {
         : 'it only reads, so it is safe to try again.';
     case 'failed':
       return error.retryable
-        ? 'try again later.'
+        ? `try again ${when ?? 'later'}.`
         : 'do not repeat it unchanged; tell the user or try another way.';
   }
 }

@@ -50,12 +50,32 @@ export function redirectError(upstream: string, status: number): ProxyError {
   );
 }
 
-export function statusError(upstream: string, status: number, doing: string): ProxyError {
-  return new ProxyError('upstream_error', `Upstream '${upstream}' answered ${doing} with HTTP ${status}.`, {
+/** An HTTP status instead of an answer; `retryAfter` is its header. */
+export function statusError(
+  upstream: string,
+  status: number,
+  doing: string,
+  retryAfter: string | undefined,
+): ProxyError {
+  const retryAfterS = secondsOf(retryAfter);
+  const code = status === 429 ? 'upstream_rate_limited' : 'upstream_error';
+  return new ProxyError(code, `Upstream '${upstream}' answered ${doing} with HTTP ${status}.`, {
     upstream,
     outcome: 'failed',
     retryable: status === 429 || status >= 500,
+    ...(retryAfterS === undefined ? {} : { retryAfterS }),
   });
+}
+
+/** Longer waits are told as this; some servers name absurd ones. */
+const MAX_RETRY_AFTER_S = 3_600;
+
+/** `Retry-After` (RFC 9110 §10.2.3), seconds or a date, as whole seconds from now. */
+function secondsOf(retryAfter: string | undefined): number | undefined {
+  if (retryAfter === undefined) return undefined;
+  const text = retryAfter.trim();
+  const seconds = /^\d+$/.test(text) ? Number(text) : Math.ceil((Date.parse(text) - Date.now()) / 1_000);
+  return Number.isNaN(seconds) ? undefined : Math.min(MAX_RETRY_AFTER_S, Math.max(0, seconds));
 }
 
 export function closedError(upstream: string): ProxyError {

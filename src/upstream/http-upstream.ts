@@ -273,7 +273,7 @@ export class HttpUpstream implements Upstream {
     if (message?.kind === 'result' && status === 200) return this.#own(message, id);
     if (message?.kind === 'error')
       throw new UpstreamRejection(this.name, message.code, message.message, message.raw);
-    if (status !== 200) throw statusError(this.name, status, 'the request');
+    if (status !== 200) throw statusError(this.name, status, 'the request', reply.header('retry-after'));
     throw new ProxyError(
       'upstream_invalid',
       `Upstream '${this.name}' answered with ${type ?? 'no content type'}${message?.kind === 'invalid' ? ` (${message.reason})` : ''} instead of a JSON-RPC result.`,

@@ -363,6 +363,6 @@ class SseConnection {
       throw new UpstreamAuthError(name, status, reply.header('www-authenticate'));
     if (status >= 300 && status < 400) throw redirectError(name, status);
     if (status === 404 || (status === 400 && /session/i.test(said))) throw new SessionLost();
-    throw statusError(name, status, 'the request');
+    throw statusError(name, status, 'the request', reply.header('retry-after'));
   }
 }
