@@ -20,6 +20,8 @@ const AT_ONCE = 64;
 const FIRST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 60_000;
 
+const LONGEST_CLOSING_MS = 2_000;
+
 /** Any text a model that works can embed. */
 const PROBE = 'tool';
 
@@ -95,8 +97,12 @@ export class ToolVectors implements Meaning {
   async close(): Promise<void> {
     this.#closing.abort(new Error('the program is closing'));
     this.#queue.clear();
-    await this.#running;
-    await (await this.#opening?.catch(() => undefined))?.close();
+    // Closing the model rejects what it is at; one that is stuck holds up nothing.
+    const closed = this.#opening?.then(
+      (embedder) => embedder.close(),
+      () => undefined,
+    );
+    await Promise.race([Promise.all([closed, this.#running]), pause(LONGEST_CLOSING_MS)]);
   }
 
   async #open(): Promise<Embedder> {

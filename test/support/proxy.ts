@@ -13,7 +13,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { createProxy, type Proxy } from '../../src/app.ts';
+import { createProxy, type Proxy, type ProxyOptions } from '../../src/app.ts';
 import { DEFAULT_LIMITS, type Limits } from '../../src/base/limits.ts';
 import type { HouseEvent } from '../../src/base/observer.ts';
 import type { Config } from '../../src/config/config.ts';
@@ -130,12 +130,14 @@ export async function startProxy(
   changes: ConfigChanges,
   env: Readonly<Record<string, string | undefined>> = {},
   store?: UpstreamStore,
+  embedder?: ProxyOptions['embedder'],
 ): Promise<RunningProxy> {
   const events: HouseEvent[] = [];
   const proxy = await createProxy(testConfig(changes), {
     observer: (event) => void events.push(event),
     env,
     ...(store === undefined ? {} : { store }),
+    ...(embedder === undefined ? {} : { embedder }),
   });
   whenDone(() => within('the proxy closes', proxy.close()));
   const url = await within('the proxy listens', proxy.listen());
