@@ -24,20 +24,27 @@ export async function evaluate(context: Context): Promise<number> {
     output.error(`--questions: ${file} cannot be read: ${messageOf(error)}`);
     return EXIT.usage;
   }
-  return withProxy(context, async (proxy) => {
-    const measured = await proxy.local.measure(text);
-    for (const { line: number, problem } of measured.problems) output.error(`${file}:${number}: ${problem}`);
-    if (output.isJson) await output.print(JSON.stringify(measured));
-    else await printMeasured(context, measured);
-    noteUnavailable(output, measured.unavailable);
-    if (measured.unknown.length > 0) {
-      output.note(
-        `no upstream has these tools, which questions name as right: ${measured.unknown.join(', ')}`,
-      );
-    }
-    output.note(`asked ${measured.answers.length} questions of ${measured.total} tools`);
-    return measured.problems.length > 0 || measured.answers.length === 0 ? EXIT.failed : EXIT.done;
-  });
+  return withProxy(
+    context,
+    async (proxy) => {
+      const measured = await proxy.local.measure(text);
+      for (const { line: number, problem } of measured.problems)
+        output.error(`${file}:${number}: ${problem}`);
+      if (output.isJson) await output.print(JSON.stringify(measured));
+      else await printMeasured(context, measured);
+      noteUnavailable(output, measured.unavailable);
+      if (measured.unknown.length > 0) {
+        output.note(
+          `no upstream has these tools, which questions name as right: ${measured.unknown.join(', ')}`,
+        );
+      }
+      if (measured.byWords > 0)
+        output.note(`${measured.byWords} questions were ranked by words, without all of the tools' meaning`);
+      output.note(`asked ${measured.answers.length} questions of ${measured.total} tools`);
+      return measured.problems.length > 0 || measured.answers.length === 0 ? EXIT.failed : EXIT.done;
+    },
+    { byMeaning: true },
+  );
 }
 
 async function printMeasured({ output }: Context, { languages, answers }: MeasuredSearch): Promise<void> {

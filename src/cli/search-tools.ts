@@ -24,22 +24,27 @@ export async function searchTools(context: Context): Promise<number> {
     ...(limit === undefined ? {} : { limit: Number(limit) }),
     ...(line.flags.has('no-schemas') ? { schemas: false } : {}),
   };
-  return withProxy(context, async (proxy, signal) => {
-    const answer = await askMetaTool(proxy, output, 'search_tools', args, signal);
-    if (answer === undefined) return EXIT.failed;
-    const { content } = answer;
-    if (output.isJson) await output.print(answer.raw);
-    else if (queries.length === 1) await printMatches(context, content['tools'] as Match[]);
-    else {
-      for (const { query, tools } of content['results'] as { query: string; tools: Match[] }[]) {
-        await output.print(`${printable(query)}:`);
-        await printMatches(context, tools);
+  return withProxy(
+    context,
+    async (proxy, signal) => {
+      const answer = await askMetaTool(proxy, output, 'search_tools', args, signal);
+      if (answer === undefined) return EXIT.failed;
+      const { content } = answer;
+      if (output.isJson) await output.print(answer.raw);
+      else if (queries.length === 1) await printMatches(context, content['tools'] as Match[]);
+      else {
+        for (const { query, tools } of content['results'] as { query: string; tools: Match[] }[]) {
+          await output.print(`${printable(query)}:`);
+          await printMatches(context, tools);
+        }
       }
-    }
-    const isMissing = noteUnavailable(output, content['unavailable']);
-    output.note(`searched ${String(content['total'])} tools`);
-    return isMissing && content['total'] === 0 ? EXIT.failed : EXIT.done;
-  });
+      const isMissing = noteUnavailable(output, content['unavailable']);
+      const by = content['ranking'] === undefined ? ' by words and meaning' : '';
+      output.note(`searched ${String(content['total'])} tools${by}`);
+      return isMissing && content['total'] === 0 ? EXIT.failed : EXIT.done;
+    },
+    { byMeaning: true },
+  );
 }
 
 /** Unquoted words are one question; when a phrase was quoted, each operand is one. */

@@ -6,10 +6,16 @@ import { untilStopped } from './stop-signal.ts';
 /** Upstreams get as long to start as they get when serving; unlike an agent, a command asks only once. */
 const SETTLE_MS = 30_000;
 
+export interface WithProxyOptions {
+  /** Whether the command searches: then it waits until tools have their vectors too, as long again at most. */
+  readonly byMeaning?: boolean;
+}
+
 /** Runs `use` on a proxy whose upstreams have listed their tools or failed to; closes it whatever happens. */
 export async function withProxy(
   context: Context,
   use: (proxy: Proxy, signal: AbortSignal) => Promise<number>,
+  { byMeaning = false }: WithProxyOptions = {},
 ): Promise<number> {
   const stop = new AbortController();
   const stopped = untilStopped().then((code) => {
@@ -17,17 +23,32 @@ export async function withProxy(
     return code;
   });
   const { createProxy } = await import('../app.ts');
-  // No observer: what concerns the answer is said with it.
-  const proxy = await createProxy(configOf(context));
-  const isSettled = context.output.progress('waiting for upstreams to list their tools…');
-  const done = proxy.local.settled(SETTLE_MS).then(() => {
-    isSettled();
+  const { output } = context;
+  const config = configOf(context);
+  const proxy = await createProxy(byMeaning ? config : { ...config, embedder: { kind: 'none' } }, {
+    // What concerns the answer is said with it, but for a model that cannot be used.
+    observer: (event) => {
+      if (byMeaning && event.kind === 'note') output.note(event.message);
+    },
+  });
+  let endProgress = output.progress('waiting for upstreams to list their tools…');
+  let isEmbedding = false;
+  const onEmbedding = (embedded: number, all: number): void => {
+    if (isEmbedding) return;
+    isEmbedding = true;
+    endProgress();
+    endProgress = output.progress(
+      `reading what ${all - embedded} of ${all} tools mean, the first time only…`,
+    );
+  };
+  const done = proxy.local.settled(SETTLE_MS, onEmbedding).then(() => {
+    endProgress();
     return use(proxy, stop.signal);
   });
   try {
     return await Promise.race([done, stopped]);
   } finally {
-    isSettled();
+    endProgress();
     await proxy.close();
   }
 }
