@@ -74,7 +74,7 @@ export const ERROR_CODES = {
     retryable: false,
   },
   listing_too_long: {
-    meaning: "The upstream's tools/list has more pages or tools than the limit.",
+    meaning: "The upstream's tools/list is larger, or has more pages or tools, than the limit.",
     retryable: false,
   },
   busy: {

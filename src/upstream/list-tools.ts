@@ -1,6 +1,7 @@
 import { ProxyError } from '../base/errors.ts';
 import type { Limits } from '../base/limits.ts';
 import { openDeadline } from '../base/deadline.ts';
+import { elementsOf, membersOf, skipSpace } from '../base/json-text.ts';
 import { mirroredParameters } from '../catalog/mirrored-parameter.ts';
 import type { Tool } from '../catalog/tool.ts';
 import { readTool } from './read-tool.ts';
@@ -42,9 +43,14 @@ export async function listTools(
     let ttlMs: number | undefined;
     let cursor: string | undefined;
     let position = 0;
+    let bytes = 0;
     for (let page = 1; ; page++) {
       const params = cursor === undefined ? {} : { cursor: JSON.stringify(cursor) };
       const { raw, head } = await upstream.request('tools/list', params, whole);
+      bytes += Buffer.byteLength(raw);
+      if (bytes > limits.maxListBytes) {
+        throw tooLong(upstream.name, `more than ${limits.maxListBytes} bytes of tools (limit maxListBytes)`);
+      }
       const result = JSON.parse(raw) as { readonly [key: string]: unknown };
       const entries = result['tools'];
       if (!Array.isArray(entries)) {
@@ -56,14 +62,18 @@ export async function listTools(
           },
         );
       }
-      for (const entry of entries) {
+      const tooLarge = largerThan(limits.maxToolBytes, raw);
+      for (const [index, entry] of entries.entries()) {
         const read = readTool(entry, position++);
         const mirrored =
           read.kind === 'tool' && peer.era === 'modern'
             ? mirroredParameters(read.tool.inputSchema)
             : undefined;
         if (read.kind === 'dropped') dropped.push({ name: read.name, reason: read.reason });
-        else if (mirrored?.kind === 'invalid')
+        else if (tooLarge.has(index)) {
+          const reason = `its definition is larger than ${limits.maxToolBytes} bytes (limit maxToolBytes)`;
+          dropped.push({ name: read.tool.name, reason });
+        } else if (mirrored?.kind === 'invalid')
           dropped.push({ name: read.tool.name, reason: mirrored.reason });
         else if (tools.has(read.tool.name))
           dropped.push({ name: read.tool.name, reason: 'listed twice; the first counts' });
@@ -106,6 +116,23 @@ export async function listTools(
     deadline.dispose();
   }
 }
+
+/** Which tools of a page are larger than allowed, by their place; nearly every page is smaller as a whole. */
+function largerThan(maxBytes: number, raw: string): ReadonlySet<number> {
+  if (raw.length * MOST_BYTES_A_UNIT <= maxBytes) return new Set();
+  const tools = membersOf(raw, skipSpace(raw, 0)).get('tools');
+  const spans = tools === undefined ? [] : elementsOf(raw, tools.start);
+  return new Set(
+    spans.flatMap(({ start, end }, index) =>
+      (end - start) * MOST_BYTES_A_UNIT > maxBytes && Buffer.byteLength(raw.slice(start, end)) > maxBytes
+        ? [index]
+        : [],
+    ),
+  );
+}
+
+/** UTF-8 takes at most so many bytes for a unit of a JavaScript string. */
+const MOST_BYTES_A_UNIT = 3;
 
 function tooLong(upstream: string, what: string): ProxyError {
   return new ProxyError('listing_too_long', `Upstream '${upstream}' lists ${what}.`, { upstream });
