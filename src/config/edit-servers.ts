@@ -2,6 +2,7 @@ import type { FormattingOptions, JSONPath } from 'jsonc-parser';
 import { ProxyError } from '../base/errors.ts';
 import type { JsonObject } from '../roster/store.ts';
 import type { UpstreamEdit } from '../roster/store.ts';
+import { insertMember } from './insert-member.ts';
 import { plainValue, readTree } from './json-tree.ts';
 import type { JsonNode } from './json-tree.ts';
 import { quoted } from './problem.ts';
@@ -35,8 +36,9 @@ export async function editServers(text: string, edit: UpstreamEdit, file: string
   const { modify, applyEdits } = await import('jsonc-parser');
   const base = text.trim() === '' || text.trim() === '\uFEFF' ? '{}\n' : text;
   const formattingOptions = formatOf(base);
-  const change = (from: string, path: JSONPath, value: unknown, isArrayInsertion = false): string =>
-    applyEdits(from, modify(from, path, value, { formattingOptions, isArrayInsertion }));
+  // Without formatting options nothing around what is removed is laid out anew.
+  const change = (from: string, path: JSONPath, value: unknown): string =>
+    applyEdits(from, modify(from, path, value, value === undefined ? {} : { formattingOptions }));
 
   const root = await rootOf(base);
   const found = serverIn(root, edit.name);
@@ -47,7 +49,7 @@ export async function editServers(text: string, edit: UpstreamEdit, file: string
         `There is a server named ${quoted(edit.name)} already, in ${file}. Choose another name, or update that one.`,
       );
     }
-    return { text: added(base, root, edit.name, edit.entry, change), after: edit.entry };
+    return { text: added(base, root, edit.name, edit.entry, formattingOptions), after: edit.entry };
   }
   if (found === undefined) {
     throw new ProxyError('upstream_not_found', `There is no server named ${quoted(edit.name)} in ${file}.`);
@@ -67,12 +69,24 @@ function added(
   root: JsonNode,
   name: string,
   entry: JsonObject,
-  change: (from: string, path: JSONPath, value: unknown, isArrayInsertion?: boolean) => string,
+  { insertSpaces = true, tabSize = 2, eol = '\n' }: FormattingOptions,
 ): string {
+  const layout = { unit: insertSpaces ? ' '.repeat(tabSize) : '\t', eol };
   const member = root.kind === 'object' ? root.members.find(isServers) : undefined;
-  if (member?.node.kind === 'array')
-    return change(text, [member.key, member.node.elements.length], { name, ...entry }, true);
-  return change(text, [member?.key ?? 'mcpServers', name], entry);
+  switch (member?.node.kind) {
+    case 'array':
+      return insertMember(text, member.node, undefined, { name, ...entry }, layout);
+    case 'object':
+      return insertMember(text, member.node, name, entry, layout);
+    case undefined:
+      if (root.kind === 'object') return insertMember(text, root, 'mcpServers', { [name]: entry }, layout);
+      break;
+    case 'string':
+    case 'other':
+      break;
+  }
+  // What is wrong with the file is said when the outcome is read.
+  return text;
 }
 
 function serverIn(root: JsonNode, name: string): Found | undefined {

@@ -269,7 +269,7 @@ function settle(given: ReadonlyMap<SettingName, Given>, home: string): Settings 
     const found = given.get(name);
     const setting = settingOf(name);
     if (found !== undefined) return [name, setting.value.kind === 'path' ? pathOf(found, home) : found.value];
-    if (setting.value.kind !== 'address') return [name, setting.default];
+    if (setting.value.kind !== 'address' || setting.default === undefined) return [name, setting.default];
     const read = readSettingText(name, String(setting.default));
     return [name, 'value' in read ? read.value : undefined];
   });

@@ -163,6 +163,40 @@ const OWN = {
     example: 'false',
     sentence: 'Look up in npm and the Python index which packages found servers come as.',
   },
+  logLevel: {
+    value: { kind: 'choice', choices: ['silent', 'warn', 'info', 'debug'], shape: 'LEVEL' },
+    default: 'info',
+    example: 'warn',
+    sentence: 'What is logged to stderr while serving: nothing, what goes wrong, each call, or everything.',
+  },
+  logFormat: {
+    value: { kind: 'choice', choices: ['auto', 'lines', 'json'], shape: 'HOW' },
+    default: 'auto',
+    example: 'json',
+    sentence:
+      'How it is logged: lines for people, JSON for machines, or auto: lines on a terminal, else JSON.',
+  },
+  logCallers: {
+    value: { kind: 'switch' },
+    default: true,
+    example: 'false',
+    sentence:
+      'Mark log lines of one caller with the same eight digits, which are new at each start and say nothing about who it is.',
+  },
+  auditLog: {
+    value: { kind: 'path', shape: 'FILE' },
+    default: undefined,
+    example: './audit.jsonl',
+    sentence:
+      'A file to which each call of a tool is appended: when, which, read or write, how it went; no arguments.',
+  },
+  metricsListen: {
+    value: { kind: 'address' },
+    default: undefined,
+    example: '127.0.0.1:9090',
+    sentence:
+      'Where to serve /metrics for Prometheus, /healthz and /readyz for the operator; nowhere when not given.',
+  },
 } as const satisfies Record<string, Setting>;
 
 function limitSettings(): {
