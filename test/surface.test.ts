@@ -77,6 +77,7 @@ describe('the surface', () => {
         "model_mismatch",
         "model_busy",
         "model_unwritable",
+        "model_stopped",
         "cancelled",
         "shutting_down",
       ]

@@ -157,6 +157,11 @@ export const ERROR_CODES = {
     meaning: "The model's folder cannot be written, or its disk is full.",
     retryable: false,
   },
+  model_stopped: {
+    meaning:
+      'The thread of the embedding model ended, or has been closed; with the next search it is started again, and meanwhile words rank alone.',
+    retryable: true,
+  },
   cancelled: { meaning: 'The caller cancelled the request.', retryable: false },
   shutting_down: {
     meaning:

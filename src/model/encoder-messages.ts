@@ -1,0 +1,40 @@
+import type { ErrorCodeName } from '../base/errors.ts';
+import type { TextRole } from '../search/embedder.ts';
+
+/** Which encoder a thread opens, by path: what can be sent to it. */
+export type EncoderSource =
+  | { readonly kind: 'packed'; readonly file: string }
+  | { readonly kind: 'model2vec'; readonly folder: string; readonly name: string | undefined };
+
+/** `workerData` of an encoder's thread. */
+export interface ThreadData {
+  readonly source: EncoderSource;
+  /** Folder of the vectors kept on disk; undefined keeps none. */
+  readonly cacheFolder: string | undefined;
+}
+
+export type ToThread =
+  | {
+      readonly kind: 'embed';
+      readonly job: number;
+      readonly role: TextRole;
+      readonly texts: readonly string[];
+    }
+  /** The job is wanted no more; there will be no answer. */
+  | { readonly kind: 'cancel'; readonly job: number }
+  | { readonly kind: 'close' };
+
+/** What went wrong, in a form that can be sent. */
+export interface SentError {
+  readonly code: ErrorCodeName | undefined;
+  readonly message: string;
+}
+
+export type FromThread =
+  /** The first message: the encoder is open. */
+  | { readonly kind: 'open'; readonly id: string; readonly dimensions: number }
+  /** The first and last message: it cannot be opened. */
+  | { readonly kind: 'unopened'; readonly error: SentError }
+  /** All vectors of a job, one after another. */
+  | { readonly kind: 'done'; readonly job: number; readonly vectors: Float32Array<ArrayBuffer> }
+  | { readonly kind: 'failed'; readonly job: number; readonly error: SentError };
