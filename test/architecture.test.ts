@@ -42,7 +42,7 @@ const MAY_USE: Readonly<Record<string, readonly string[]>> = {
   base: ['node:'],
   catalog: ['fastest-levenshtein'],
   search: ['snowball-stemmers', '@orama/stemmers'],
-  model: ['node:'],
+  model: ['node:', 'proper-lockfile'],
   net: ['node:', 'undici', 'ipaddr.js'],
   registry: ['node:', 'lru-cache', 'fastest-levenshtein', 'ini', '@pnpm/npm-conf'],
   upstream: ['node:', '@modelcontextprotocol/client', 'eventsource-parser'],

@@ -71,18 +71,21 @@ function readWordPiece(vocab: unknown, pieces: string[], ids: number[]): void {
 }
 
 function trieOf(pieces: readonly string[], ids: readonly number[]): ByteTrie {
-  const parts: Uint8Array[] = [];
+  // One run of bytes for all: half a million small buffers would take more memory than everything else.
+  const bytes = new Uint8Array(pieces.reduce((sum, piece) => sum + 3 * piece.length, 0));
+  const lengths: number[] = [];
   const numbers: number[] = [];
+  const encoder = new TextEncoder();
+  let end = 0;
   for (const [i, piece] of pieces.entries()) {
     // An empty piece never matches anything.
     if (piece === '') continue;
-    parts.push(Buffer.from(piece));
+    const { written } = encoder.encodeInto(piece, bytes.subarray(end));
+    end += written;
+    lengths.push(written);
     numbers.push(ids[i] ?? 0);
   }
-  const { firstChild, labels, pieceAt } = buildByteTrie(
-    Buffer.concat(parts),
-    parts.map((part) => part.length),
-  );
+  const { firstChild, labels, pieceAt } = buildByteTrie(bytes.subarray(0, end), lengths);
   let largest = 0;
   for (const [node, piece] of pieceAt.entries()) {
     if (piece < 0) continue;
