@@ -35,7 +35,7 @@ async function guarded(): Promise<StubUpstream> {
   });
   const { origin } = new URL(stub.url);
   stub.script.intercept = ({ path, body }) => {
-    switch (path.split('?')[0]) {
+    switch (path.split('?')[0] ?? '') {
       case '/.well-known/oauth-protected-resource/mcp':
         return json({
           resource: stub.url,
@@ -291,10 +291,10 @@ describe('shutting down', () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 8 });
     whenDone(() => agent.destroy());
     let served = 0;
-    let isOver = false;
+    const over = new AbortController();
     const lost: unknown[] = [];
     const client = async (): Promise<void> => {
-      while (!isOver) {
+      while (!over.signal.aborted) {
         try {
           const { status } = await post(running.url, agent);
           if (status === 200) served++;
@@ -310,7 +310,7 @@ describe('shutting down', () => {
     await until('many are served', () => served > 100);
     running.child.kill('SIGTERM');
     const code = await within('the program ends', running.exited);
-    isOver = true;
+    over.abort();
     await Promise.all(clients);
     expect(lost).toEqual([]);
     expect(code).toBe(0);

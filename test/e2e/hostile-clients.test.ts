@@ -9,7 +9,7 @@ import { sleep, until, within } from '../support/wait.ts';
 /** Reads that answer at once, and reads that answer when the test says so. */
 interface Gate {
   readonly stub: StubUpstream;
-  release(): void;
+  readonly release: () => void;
 }
 
 async function gate(): Promise<Gate> {
