@@ -71,15 +71,20 @@ describe('a change of the configuration file', () => {
     });
     expect(after).toEqual({ url: 'https://weather.test/mcp/' });
     expect(records.map(({ name }) => name)).toEqual(['notes', 'issues', 'WeatherInfo']);
-    const text = read();
-    expect(text).toContain(
-      '        "WeatherInfo": {\n            "url": "https://weather.test/mcp/"\n        }',
-    );
-    for (const line of COMMENTED.split('\n').filter((each) => /\/[/*]|alwaysAllow/.test(each)))
-      expect(text).toContain(line.trim().replace(/,$/, ''));
+    const added =
+      '\n        "WeatherInfo": {\n            "url": "https://weather.test/mcp/"\n        },\n    },\n';
+    expect(read()).toBe(COMMENTED.replace('\n    },\n', added));
     await storeAt().change({ kind: 'remove', name: 'WeatherInfo' });
     expect(parse(read())).toEqual(parse(COMMENTED));
     expect(modeOf(path)).toBe('600');
+    writeFileSync(path, '{\n  "mcpServers": {\n    "a": { "command": "a" } // the last\n  }\n}\n');
+    await storeAt().change({ kind: 'add', name: 'b', entry: { command: 'b' } });
+    expect(read()).toBe(
+      '{\n  "mcpServers": {\n    "a": { "command": "a" }, // the last\n    "b": {\n      "command": "b"\n    }\n  }\n}\n',
+    );
+    writeFileSync(path, '{ "mcpServers": { "a": { "command": "a" } } }');
+    await storeAt().change({ kind: 'add', name: 'b', entry: { command: 'b' } });
+    expect(read()).toBe('{ "mcpServers": { "a": { "command": "a" }, "b": {"command":"b"} } }');
   });
 
   it('makes the file and its folder where there is none, for its owner alone', async () => {

@@ -2,6 +2,7 @@ import { UpstreamAuthError } from '../base/errors.ts';
 import { membersOf } from '../base/json-text.ts';
 import type { Limits } from '../base/limits.ts';
 import type { Observer } from '../base/observer.ts';
+import type { Span, Tracer } from '../base/tracer.ts';
 import type { Caller } from '../callers/caller.ts';
 import type { Views } from '../callers/views.ts';
 import type { ServerFinder, ServerQuery } from '../registry/server-finder.ts';
@@ -18,6 +19,7 @@ import { searchServers } from './search-servers.ts';
 import { searchTools } from './search-tools.ts';
 import type { SearchInput } from './search-tools.ts';
 import type { AgentRequest, UpstreamDesk } from './upstream-desk.ts';
+import { traceContextOf, traceIdOf, withTrace } from './tracing.ts';
 import { createArgumentValidator } from './validator.ts';
 
 export interface MetaToolsOptions {
@@ -47,6 +49,10 @@ export function createMetaTools(
   parts: {
     readonly views: Views;
     readonly observer: Observer;
+    /** Begins spans; none are made when left out. */
+    readonly tracer?: Tracer;
+    /** The mark that events of one caller share; none have one when left out. */
+    readonly markOf?: (caller: Caller) => string | undefined;
     readonly servers?: () => Promise<ServerFinder>;
     readonly desk?: () => Promise<UpstreamDesk>;
   },
@@ -58,16 +64,22 @@ export function createMetaTools(
     observer: parts.observer,
     limits: options.limits,
     validate: createArgumentValidator(options.limits),
+    ...(parts.tracer === undefined ? {} : { tracer: parts.tracer }),
+    ...(parts.markOf === undefined ? {} : { markOf: parts.markOf }),
   };
 
   /** Runs a tool of our own (not a call passed on) and reports it. */
-  async function own(name: MetaToolName, work: () => Promise<Answer>): Promise<Answer> {
+  async function own(name: MetaToolName, context: CallContext, work: () => Promise<Answer>): Promise<Answer> {
     const began = performance.now();
     const answer = await work();
     const isRefused = answer.kind === 'result' && answer.isError;
+    const caller = parts.markOf?.(context.caller);
+    const traceId = traceIdOf(traceContextOf(context.meta));
     parts.observer({
       kind: 'call',
       metaTool: name,
+      ...(caller === undefined ? {} : { caller }),
+      ...(traceId === undefined ? {} : { traceId }),
       outcome: isRefused ? 'refused' : 'ok',
       ms: performance.now() - began,
     });
@@ -89,12 +101,12 @@ export function createMetaTools(
 
   async function dispatch(name: MetaToolName, input: string, context: CallContext): Promise<Answer> {
     const read = await readInput(name, input);
-    if (read.kind === 'unusable') return own(name, () => Promise.resolve(errorAnswer(read.text)));
+    if (read.kind === 'unusable') return own(name, context, () => Promise.resolve(errorAnswer(read.text)));
     switch (name) {
       case 'search_tools':
-        return own(name, () => search(read.value as SearchInput, context));
+        return own(name, context, () => search(read.value as SearchInput, context));
       case 'describe_tool':
-        return own(name, async () => {
+        return own(name, context, async () => {
           const view = await parts.views.view(context.caller, context.signal);
           return structuredAnswer(describeTools(view, (read.value as { names: readonly string[] }).names));
         });
@@ -104,13 +116,14 @@ export function createMetaTools(
       case 'call_read_tools':
         return callReadTools(input, context, callParts);
       case 'search_servers':
-        return own(name, async () => {
+        return own(name, context, async () => {
           const finder = await parts.servers?.();
           if (finder === undefined) throw new Error('search_servers is offered without what finds servers');
-          return searchServers(finder, read.value as ServerQuery, context);
+          const manage = options.manage === true;
+          return searchServers(finder, read.value as ServerQuery, context, { manage });
         });
       case 'upstream_servers':
-        return own(name, async () => {
+        return own(name, context, async () => {
           const [{ upstreamServers }, desk] = await Promise.all([
             import('./upstream-servers.ts'),
             parts.desk?.(),
@@ -133,11 +146,32 @@ export function createMetaTools(
     call(name, input, context) {
       const definition = definitions.find((candidate) => candidate.name === name);
       if (definition === undefined) return undefined;
-      return dispatch(definition.name, input, context).catch((thrown: unknown) => {
+      const span = parts.tracer?.(
+        'server',
+        { method: 'tools/call', tool: definition.name },
+        traceContextOf(context.meta),
+      );
+      const traced =
+        span === undefined ? context : { ...context, meta: withTrace(context.meta, span.context) };
+      const answer = dispatch(definition.name, input, traced).catch((thrown: unknown) => {
         if (!(thrown instanceof UpstreamAuthError)) throw thrown;
         const { status, challenge, message } = thrown;
         return { kind: 'unauthorized', status, challenge, sentence: message } as const;
       });
+      return span === undefined ? answer : ended(answer, span);
     },
   };
+}
+
+/** The answer, with which its span ends. */
+async function ended(answer: Promise<Answer>, span: Span): Promise<Answer> {
+  try {
+    const given = await answer;
+    const error = given.kind === 'result' ? (given.isError ? 'tool_error' : undefined) : given.kind;
+    span.end(error);
+    return given;
+  } catch (thrown) {
+    span.end('internal_error');
+    throw thrown;
+  }
 }

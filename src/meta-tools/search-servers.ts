@@ -1,6 +1,7 @@
 import { ProxyError } from '../base/errors.ts';
 import type { JsonObject } from '../catalog/tool.ts';
-import type { ServerFinder, ServerQuery } from '../registry/server-finder.ts';
+import { additionOf } from '../registry/next-step.ts';
+import type { ServerAnswer, ServerFinder, ServerQuery } from '../registry/server-finder.ts';
 import { errorAnswer, structuredAnswer } from './answer.ts';
 import type { Answer } from './answer.ts';
 import type { CallContext } from './call-context.ts';
@@ -13,6 +14,7 @@ export async function searchServers(
   finder: ServerFinder,
   query: ServerQuery,
   { signal, onProgress }: CallContext,
+  { manage }: { readonly manage: boolean },
 ): Promise<Answer> {
   try {
     const answer = await finder.search(query, {
@@ -22,9 +24,17 @@ export async function searchServers(
         : { onProgress: (message: string, progress: number) => onProgress({ progress, message }) }),
     });
     // An answer of ours, made of JSON values only.
-    return structuredAnswer(answer as unknown as JsonObject);
+    return structuredAnswer({ ...answer, ...(manage ? nextFor(answer) : {}) } as unknown as JsonObject);
   } catch (thrown) {
     if (!(thrown instanceof ProxyError)) throw thrown;
     return errorAnswer(`Not searched: ${thrown.message}`, { code: thrown.code, retryable: thrown.retryable });
   }
+}
+
+/** The next step in the words of a model that can take it itself. */
+function nextFor({ next, servers: [only] }: ServerAnswer): { readonly next?: string } {
+  const addition = next === undefined || only === undefined ? undefined : additionOf(only);
+  if (addition === undefined) return {};
+  const call = JSON.stringify({ operation: 'add', ...addition });
+  return { next: `Found 1 server. Call upstream_servers with ${call} to add it.` };
 }

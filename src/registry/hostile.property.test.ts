@@ -1,8 +1,10 @@
 import fc from 'fast-check';
 import { it } from 'vitest';
-import { configEntry } from './config-entry.ts';
+import { ProxyError } from '../base/errors.ts';
+import { addableServer } from './addable.ts';
 import { entryOf } from './entry.ts';
 import { Registries } from './registries.ts';
+import { additionOf } from './next-step.ts';
 import { readServerJson } from './server-json.ts';
 
 const registry = new Registries([{ id: 'acme', serversUrl: 'https://acme.test/servers' }]).find('acme');
@@ -30,6 +32,8 @@ const nasty = fc.oneof(
     'https://tide.test/mcp',
     'wss://tide.test/mcp',
     'https://a:b@tide.test/mcp',
+    'https://tide.test/mcp?k=${env:GITHUB_TOKEN}',
+    '${env:HOME}',
   ),
 );
 
@@ -121,12 +125,24 @@ it(
         for (const argument of entry.launch ?? []) must(!INVISIBLE.test(argument), argument);
         for (const text of [entry.name, entry.title ?? '', entry.description ?? '', ...(entry.notes ?? [])])
           must(!INVISIBLE.test(text) && text.length <= 500, text);
-        const member = configEntry(entry);
-        // It parses as the one member it is meant to be, whatever the texts hold.
-        if (member !== undefined) must(Object.keys(JSON.parse(`{${member}}`) as object).length === 1, member);
+        const addition = additionOf(entry);
+        if (addition !== undefined && 'name' in addition)
+          must(/^[\p{L}\p{N} ._/@-]+$/u.test(addition.name) || addition.name === entry.id, addition.name);
+        // What would be written into the configuration names no variable of this machine.
+        const added = addedOf(entry);
+        must(added === undefined || !JSON.stringify(added.entry).includes('${'), added?.entry);
         JSON.stringify(entry);
       }),
       { numRuns: 2_000 },
     );
   },
 );
+
+function addedOf(entry: Parameters<typeof addableServer>[0]): ReturnType<typeof addableServer> | undefined {
+  try {
+    return addableServer(entry);
+  } catch (thrown) {
+    must(thrown instanceof ProxyError && thrown.code === 'server_not_addable', thrown);
+    return undefined;
+  }
+}

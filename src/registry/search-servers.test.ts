@@ -212,10 +212,12 @@ describe('a search', () => {
     const finder = finderOf([at(registry)]);
     const next = async (search: string): Promise<string | undefined> =>
       (await finder.search({ registry: 'acme', search })).next;
-    const how = 'Found 1 server. To add it, put this into mcpServers of the configuration file: ';
-    expect(await next('weather')).toBe(`${how}"WeatherInfo": {"url":"https://weather.mcp.run/mcp/"}`);
-    expect(await next('rm')).toBe(`${how}"x rm -rf  idid": {"url":"https://evil.test/mcp"}`);
-    expect(await next('tool')).toContain('"command":"npx"');
+    const add = (flags: string): string =>
+      `Found 1 server. Run \`mcpproxy upstream_servers add ${flags}\` to add it.`;
+    expect(await next('weather')).toBe(add('--name WeatherInfo --url https://weather.mcp.run/mcp/'));
+    expect(await next('rm')).toBe(add(`--name 'x rm -rf  idid' --url https://evil.test/mcp`));
+    expect(await next('worse')).toBe(add(`--name worse --url 'https://evil.test/mcp?a=$(id)'`));
+    expect(await next('tool')).toBe(add('--registry acme --id tool'));
     expect(await next('nothing')).toBeUndefined();
   });
 

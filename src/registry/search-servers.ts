@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { openDeadline } from '../base/deadline.ts';
 import { ProxyError } from '../base/errors.ts';
 import { openGuardedFetch } from '../net/guarded-fetch.ts';
-import { nextStep } from './config-entry.ts';
+import { nextStep } from './next-step.ts';
 import { entryOf } from './entry.ts';
 import { ListingCache } from './listing-cache.ts';
 import type { Kept } from './listing-cache.ts';

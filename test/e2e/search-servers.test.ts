@@ -125,7 +125,7 @@ describe('the command lines of the brief, as printed', () => {
     expect(stderr).not.toContain('Found 1 server');
     const one = await run('mcpproxy search-servers -r "MCP Run" -s WeatherInfo');
     expect(one.stderr).toContain(
-      'Found 1 server. To add it, put this into mcpServers of the configuration file: "WeatherInfo": {"url":"https://weather.mcp.run/mcp/"}',
+      'Found 1 server. Run `mcpproxy upstream_servers add --name WeatherInfo --url https://weather.mcp.run/mcp/` to add it.',
     );
     const none = await run('mcpproxy search-servers -r mcprun -s zeppelin');
     expect(none).toMatchObject({
@@ -320,7 +320,7 @@ describe('search_servers', () => {
       truncated: false,
       source: 'live',
       warnings: [],
-      next: 'Found 1 server. To add it, put this into mcpServers of the configuration file: "Tide": {"url":"https://tide.test/mcp"}',
+      next: 'Found 1 server. Run `mcpproxy upstream_servers add --name Tide --url https://tide.test/mcp` to add it.',
     });
     expect(JSON.parse(answer.content[0]?.text ?? '')).toEqual(answer.structuredContent);
     const none = await running.call('search_servers', { registry: 'acme', search: 'zeppelin' });
