@@ -1,4 +1,5 @@
 import {
+  byLanguage,
   pairedDifference,
   SCORE_NAMES,
   scoresOf,
@@ -25,6 +26,30 @@ export function scoreTable(rows: readonly LanguageScores[]): string {
       ...SCORE_NAMES.map((name) => share(row.scores[name])),
     ]),
   ]);
+}
+
+/**
+ * One line a language: recall@5 by words, by the model alone, by both, and what both gain over words in points, each
+ * with its 95 % interval.
+ */
+export function sidesTable(
+  words: readonly Measured[],
+  model: readonly Measured[],
+  both: readonly Measured[],
+): string {
+  const columns = [words, model, both].map(byLanguage);
+  const rows = columns[0]!.map(({ language, questions }, row) => {
+    const fives = [words, both].map((measured) =>
+      measured.filter((one) => one.language === language).map((one) => scoresOf(one).recall5),
+    );
+    return [
+      language,
+      String(questions),
+      ...columns.map((rowsOfColumn) => share(rowsOfColumn[row]!.scores.recall5)),
+      points(pairedDifference(fives[0]!, fives[1]!)),
+    ];
+  });
+  return table([['language', 'n', 'words', 'model', 'both', 'both − words'], ...rows]);
 }
 
 /** One line a language: how many questions changed, then every paired difference in points with its 95 % interval. */

@@ -1,12 +1,11 @@
 /**
- * How words and meaning become one ranking: a tool's score by words times `WORDS_WEIGHT`, plus how far its similarity
+ * How words and meaning become one ranking: a tool's score by words times `wordsWeight`, plus how far its similarity
  * lies above the average of the view's documents, in standard deviations.
  *
  * The score by words needs no gate. It grows with what a question's words say (their rarity, how many of them one
  * tool has), so it decides where words know much and is silent where they know nothing. Similarities are set against
  * the view because their level differs by model, language and catalog. docs/search.md has what else was tried.
  */
-export const WORDS_WEIGHT = 0.15;
 
 /** The least share of a view's documents with a vector that meaning may speak for. */
 const LEAST_EMBEDDED = 0.5;

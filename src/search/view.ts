@@ -1,5 +1,5 @@
 import type { Weighing } from './fields.ts';
-import { canMean, standardize, WORDS_WEIGHT } from './fusion.ts';
+import { canMean, standardize } from './fusion.ts';
 import { matchName, namePieces, type NameMatch, type NamePiece } from './name-match.ts';
 import type { Pool } from './pool.ts';
 import { readQuestion } from './question.ts';
@@ -136,7 +136,7 @@ export class View {
     const named = this.#namedTools(question);
     const ordinals = this.#ordinalsByPosition();
     const meaning = this.#meaning(options.vector);
-    const wordsWeight = meaning === undefined ? 1 : WORDS_WEIGHT;
+    const wordsWeight = meaning === undefined ? 1 : constants.wordsWeight;
     const explained = matches.map((match) => {
       const ordinal = ordinals[match.position]!;
       let tenths = 0;
@@ -240,11 +240,12 @@ export class View {
 
   #bestOfBoth(limit: number, named: ReadonlyMap<number, number>, standing: Float32Array): readonly Match[] {
     const { scores, met } = this.#pool.scratch;
+    const { wordsWeight } = this.#weighing.constants;
     const best: Match[] = [];
     for (let ordinal = 0; ordinal < standing.length; ordinal++) {
       const words = scores[ordinal]!;
       let score = standing[ordinal]!;
-      if (words !== 0) score += WORDS_WEIGHT * words * this.#weighing.metFactor(met[ordinal]!);
+      if (words !== 0) score += wordsWeight * words * this.#weighing.metFactor(met[ordinal]!);
       if (named.size > 0) score += named.get(ordinal) ?? 0;
       if (best.length >= limit && score < best[best.length - 1]!.score) continue;
       for (const position of this.#positionsOf(ordinal)) this.#insert(best, { position, score }, limit);
