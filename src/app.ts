@@ -300,13 +300,27 @@ async function openRooms(config: Config, given: Observer, options: ProxyOptions)
 
 /** What gives tools and questions their vectors; the model itself is opened when the first tools are there. */
 async function openVectors(
-  { limits }: Config,
+  { limits, embedder: choice }: Config,
   observer: Observer,
-  { embedder }: ProxyOptions,
+  { embedder, env = process.env }: ProxyOptions,
 ): Promise<ToolVectors | undefined> {
-  if (embedder === undefined) return undefined;
+  if (embedder === undefined && choice.kind === 'none') return undefined;
   const { ToolVectors } = await import('./model/tool-vectors.ts');
-  return new ToolVectors({ open: embedder, observer, questionWaitMs: limits.questionVectorMs });
+  const openChosen = async (): Promise<Embedder> => {
+    const [{ openEmbedder }, { defaultCacheFolder }] = await Promise.all([
+      import('./model/open-embedder.ts'),
+      import('./model/cache-folder.ts'),
+    ]);
+    const cacheFolder = defaultCacheFolder({ env, home: homedir(), platform: process.platform });
+    const opened = await openEmbedder(choice, { cacheFolder });
+    if (opened === undefined) throw new Error('no embedder was chosen');
+    return opened;
+  };
+  return new ToolVectors({
+    open: embedder ?? openChosen,
+    observer,
+    questionWaitMs: limits.questionVectorMs,
+  });
 }
 
 async function openHttpApp(
@@ -417,10 +431,15 @@ export async function createProxy(config: Config, options: ProxyOptions = {}): P
           })),
           total: catalog.tools.length,
           unavailable: unavailable.map(({ name, reason }) => ({ name, reason })),
+  /** The only case in which a model is opened before anybody is served: nobody shall be, without it. */
+  const requireModel = async (): Promise<void> => {
+    if (config.requireModel) await (await rooms.get()).vectors?.opened();
+  };
         };
       },
       async measure(text) {
         const { byLanguage, measureAnswer, readQuestionsFile } = await import('./search/index.ts');
+      await requireModel();
         const view = await (await rooms.get()).views.view({});
         const { catalog, unavailable } = view;
         const { questions, problems } = readQuestionsFile(text);
@@ -428,6 +447,7 @@ export async function createProxy(config: Config, options: ProxyOptions = {}): P
         let byWords = 0;
         for (const question of questions) {
           const right = question.relevant.map((name) => catalog.find(name)?.exposedName ?? name);
+      await requireModel();
           // One after the other: each is to come within the time a question is given.
           const [vector] = await view.questionVectors([question.text]);
           const { tools, basis } = view.search(question.text, 10, vector);
