@@ -4,6 +4,7 @@ import { setFlagsFromString } from 'node:v8';
 import { silentObserver } from './base/observer.ts';
 import { messageOf } from './base/errors.ts';
 import type { Observer } from './base/observer.ts';
+import type { Tracer } from './base/tracer.ts';
 import type { Views } from './callers/views.ts';
 import type { Config } from './config/config.ts';
 import type { Answer } from './meta-tools/answer.ts';
@@ -111,6 +112,10 @@ export interface Proxy {
   ): Promise<RosterChange>;
   /** Takes what people have approved since; gives the names of the upstreams it made a difference to. */
   reloadApprovals(): Promise<readonly string[]>;
+  /** What is under way and what is kept; for metrics. */
+  sample(): ProxySample;
+  /** The enabled upstreams that are asked with our own credential (or none), and how each is. */
+  health(): readonly UpstreamHealth[];
   /** Stops listening, lets running requests finish (`limits.drainMs` at the longest), ends every child. */
   close(): Promise<void>;
 }
@@ -126,7 +131,34 @@ export interface ProxyOptions {
    * rejection means searching by words. The proxy closes it.
    */
   readonly embedder?: () => Promise<Embedder>;
+  /** Begins the spans of calls; none are made when left out. */
+  readonly tracer?: Tracer;
+  /** Whether events of one caller carry the same mark, new with each start; not when left out. */
+  readonly marksCallers?: boolean;
 }
+
+/** What is under way and what is kept at one moment. All is 0 before the first client. */
+export interface ProxySample {
+  readonly requests: number;
+  readonly upstreams: readonly {
+    readonly name: string;
+    readonly isUp: boolean;
+    readonly inFlight: number;
+    readonly queued: number;
+  }[];
+  readonly catalogs: number;
+  readonly catalogBytes: number;
+  readonly poolDefinitions: number;
+}
+
+/** How one upstream is, for the operator. */
+export interface UpstreamHealth {
+  readonly name: string;
+  readonly state: 'idle' | 'starting' | 'ready' | 'failed';
+  readonly reason?: string;
+}
+
+const IDLE: ProxySample = { requests: 0, upstreams: [], catalogs: 0, catalogBytes: 0, poolDefinitions: 0 };
 
 /** Long enough for what a client wrote when it started us to be read. */
 const PIPE_WAIT_MS = 1;
@@ -141,6 +173,8 @@ const PROGRESS_MS = 200;
 interface Rooms {
   readonly roster: Roster;
   readonly views: Views;
+  readonly sample: (requests: number) => ProxySample;
+  readonly health: () => readonly UpstreamHealth[];
   readonly metaTools: MetaTools;
   /** Undefined where words rank alone. */
   readonly vectors: ToolVectors | undefined;
@@ -161,9 +195,10 @@ async function openRooms(config: Config, given: Observer, options: ProxyOptions)
   const { env, store } = options;
   const [
     { systemClock },
-    { createCallerKey },
+    { createCallerKey, createCallerMark },
     { Listings },
     { Views },
+    { callsAt },
     { RESERVED_NAMES },
     { createMetaTools },
     { openUpstream },
@@ -174,6 +209,7 @@ async function openRooms(config: Config, given: Observer, options: ProxyOptions)
     import('./callers/caller.ts'),
     import('./callers/listings.ts'),
     import('./callers/views.ts'),
+    import('./meta-tools/call-upstream.ts'),
     import('./meta-tools/definitions.ts'),
     import('./meta-tools/meta-tools.ts'),
     import('./roster/open-upstream.ts'),
@@ -188,8 +224,9 @@ async function openRooms(config: Config, given: Observer, options: ProxyOptions)
   const publicHttp = once(async () =>
     (await import('./net/public-http-client.ts')).openPublicHttpClient(wire),
   );
-  const pool = once(async (): Promise<DocumentPool> =>
-    (await import('./search/index.ts')).createDocumentPool(),
+  let documents: DocumentPool | undefined;
+  const pool = once(
+    async (): Promise<DocumentPool> => (documents = (await import('./search/index.ts')).createDocumentPool()),
   );
   const roster = new Roster(config.upstreams, {
     observer,
@@ -205,10 +242,11 @@ async function openRooms(config: Config, given: Observer, options: ProxyOptions)
   });
   if (store !== undefined) roster.setApprovals(await readApprovals(store, observer));
   const vectors = await openVectors(config, observer, options);
+  const listings = new Listings({ limits, clock: systemClock, observer });
   const views = new Views({
     ...(vectors === undefined ? {} : { meaning: vectors }),
     roster,
-    listings: new Listings({ limits, clock: systemClock, observer }),
+    listings,
     callerKey: createCallerKey(),
     pool: pool.get,
     limits,
@@ -270,7 +308,14 @@ async function openRooms(config: Config, given: Observer, options: ProxyOptions)
   const manage = config.discovery && isLocal && store !== undefined;
   const metaTools = createMetaTools(
     { upstreams, maxBatchCalls, searchSchemas, maxInstructions, discovery, manage, limits },
-    { views, observer, servers: () => servers.get(), desk: desk.get },
+    {
+      views,
+      observer,
+      ...(options.tracer === undefined ? {} : { tracer: options.tracer }),
+      ...(options.marksCallers === true ? { markOf: createCallerMark() } : {}),
+      servers: () => servers.get(),
+      desk: desk.get,
+    },
   );
   const closeHttp = async (): Promise<void> => {
     await (await servers.opened())?.close();
@@ -295,7 +340,41 @@ async function openRooms(config: Config, given: Observer, options: ProxyOptions)
     servers = once(openServers);
     await (await old.opened())?.close();
   };
-  return { roster, views, metaTools, vectors, desk: desk.get, setRegistries, signIn, closeHttp };
+  const health = (): readonly UpstreamHealth[] =>
+    roster.entries.map((entry): UpstreamHealth => {
+      const { name } = entry.record;
+      if (entry.upstream === undefined) return { name, state: 'failed', reason: entry.failure.message };
+      const known = views.peek(entry);
+      if (known?.kind === 'failed') return { name, state: 'failed', reason: known.error.message };
+      return { name, state: known?.kind ?? 'idle' };
+    });
+  const sample = (requests: number): ProxySample => ({
+    requests,
+    upstreams: roster.entries.map((entry, at) => {
+      const calls = entry.upstream === undefined ? undefined : callsAt(entry.upstream);
+      return {
+        name: entry.record.name,
+        isUp: health()[at]?.state !== 'failed',
+        inFlight: calls?.running ?? 0,
+        queued: calls?.queued ?? 0,
+      };
+    }),
+    catalogs: listings.held.listings,
+    catalogBytes: listings.held.bytes,
+    poolDefinitions: documents?.size ?? 0,
+  });
+  return {
+    roster,
+    views,
+    sample,
+    health,
+    metaTools,
+    vectors,
+    desk: desk.get,
+    setRegistries,
+    signIn,
+    closeHttp,
+  };
 }
 
 /** What gives tools and questions their vectors; the model itself is opened when the first tools are there. */
@@ -348,13 +427,19 @@ async function openHttpApp(
 export async function createProxy(config: Config, options: ProxyOptions = {}): Promise<Proxy> {
   const { limits, maxBatchCalls, maxInstructions } = config;
   const observer = options.observer ?? silentObserver;
-  const rooms = once(() => openRooms(config, observer, options));
+  let opened: Rooms | undefined;
+  const rooms = once(async () => (opened = await openRooms(config, observer, options)));
   const app = once(async () => openHttpApp(config, await rooms.get(), observer));
   let listening: Listening | undefined;
+  /** The only case in which a model is opened before anybody is served: nobody shall be, without it. */
+  const requireModel = async (): Promise<void> => {
+    if (config.requireModel) await (await rooms.get()).vectors?.opened();
+  };
 
   return {
     fetch: async (request) => (await app.get()).fetch(request),
     async listen() {
+      await requireModel();
       const [{ listen }, opened] = await Promise.all([import('./server/listen.ts'), app.get()]);
       listening = await listen(config.listen, opened, { limits, observer });
       const address = `${listening.origin}/mcp`;
@@ -362,6 +447,7 @@ export async function createProxy(config: Config, options: ProxyOptions = {}): P
       return address;
     },
     async serveStdio() {
+      await requireModel();
       // One client's traffic needs no large young generation; V8 would grow it by some 20 MB and never give it back.
       setFlagsFromString('--semi-space-growth-factor=1');
       // Helper threads cost a small young generation more than they save.
@@ -431,15 +517,10 @@ export async function createProxy(config: Config, options: ProxyOptions = {}): P
           })),
           total: catalog.tools.length,
           unavailable: unavailable.map(({ name, reason }) => ({ name, reason })),
-  /** The only case in which a model is opened before anybody is served: nobody shall be, without it. */
-  const requireModel = async (): Promise<void> => {
-    if (config.requireModel) await (await rooms.get()).vectors?.opened();
-  };
         };
       },
       async measure(text) {
         const { byLanguage, measureAnswer, readQuestionsFile } = await import('./search/index.ts');
-      await requireModel();
         const view = await (await rooms.get()).views.view({});
         const { catalog, unavailable } = view;
         const { questions, problems } = readQuestionsFile(text);
@@ -447,7 +528,6 @@ export async function createProxy(config: Config, options: ProxyOptions = {}): P
         let byWords = 0;
         for (const question of questions) {
           const right = question.relevant.map((name) => catalog.find(name)?.exposedName ?? name);
-      await requireModel();
           // One after the other: each is to come within the time a question is given.
           const [vector] = await view.questionVectors([question.text]);
           const { tools, basis } = view.search(question.text, 10, vector);
@@ -488,15 +568,17 @@ export async function createProxy(config: Config, options: ProxyOptions = {}): P
       views.forget(changed);
       return changed;
     },
+    sample: () => opened?.sample(listening?.running() ?? 0) ?? IDLE,
+    health: () => opened?.health() ?? [],
     async close() {
       await listening?.close(limits.drainMs);
       await (await app.opened())?.close();
-      const opened = await rooms.opened();
-      if (opened === undefined) return;
-      opened.views.close();
-      await opened.vectors?.close();
-      await opened.roster.close();
-      await opened.closeHttp();
+      const open = await rooms.opened();
+      if (open === undefined) return;
+      open.views.close();
+      await open.vectors?.close();
+      await open.roster.close();
+      await open.closeHttp();
     },
   };
 }

@@ -33,3 +33,18 @@ export function createCallerKey(): CallerKey {
     return hmac.digest('base64url');
   };
 }
+
+/** Gives the mark that log lines of one caller share; undefined for callers without a credential. */
+export type CallerMark = (caller: Caller) => string | undefined;
+
+/**
+ * Marks are the first 8 hexadecimal digits of an HMAC-SHA-256 under a key of their own that is new with each start:
+ * they tell lines of one caller from another's within one run, and nothing about who it is or what is kept for them.
+ */
+export function createCallerMark(): CallerMark {
+  const key = randomBytes(32);
+  return ({ credential }) =>
+    credential === undefined
+      ? undefined
+      : createHmac('sha256', key).update(credential.reveal()).digest('hex').slice(0, 8);
+}

@@ -1,14 +1,15 @@
 import type { Proxy } from '../app.ts';
+import { ProxyError } from '../base/errors.ts';
 import type { Observer } from '../base/observer.ts';
 import type { Config } from '../config/config.ts';
 import { isLoopbackHost } from '../config/listen-address.ts';
 import { flagOf } from '../config/settings.ts';
-import { createLineObserver } from '../observe/line-observer.ts';
 import { loadedOf } from './context.ts';
 import type { Context } from './context.ts';
 import { EXIT } from './exit-code.ts';
 import { openStore, reload } from './open-store.ts';
 import { untilStopped } from './stop-signal.ts';
+import { openTelemetry } from './telemetry.ts';
 
 /** Serves until it is told to stop, or (on stdin and stdout) until its client has gone. */
 export async function serve(context: Context): Promise<number> {
@@ -20,12 +21,14 @@ export async function serve(context: Context): Promise<number> {
   }
   const stopped = untilStopped();
   const { createProxy } = await import('../app.ts');
-  const observer = createLineObserver(process.stderr, {
-    level: context.output.isQuiet ? 'warn' : 'info',
-    stamp: timeOfDay(),
+  const telemetry = await openTelemetry(config, settings, {
+    isQuiet: context.output.isQuiet,
+    stderr: process.stderr,
   });
+  const { observer } = telemetry;
   const store = context.line.flags.has('builtin') ? {} : { store: await openStore(context) };
-  const proxy = await createProxy(config, { observer, ...store });
+  const proxy = await createProxy(config, { observer, ...telemetry.options, ...store });
+  await telemetry.listen(proxy);
   let unwatch: (() => void) | undefined;
   const watch = async (): Promise<void> => {
     if (!context.line.flags.has('builtin')) unwatch = await follow(context, proxy, observer);
@@ -46,23 +49,21 @@ export async function serve(context: Context): Promise<number> {
       await watch();
       await stopped;
     }
+  } catch (error) {
+    if (!config.requireModel || !isAboutModel(error)) throw error;
+    context.output.error(`--require-model: ${error.message}`);
+    return EXIT.noModel;
   } finally {
     unwatch?.();
+    telemetry.drain();
     await proxy.close();
+    await telemetry.close();
   }
   return EXIT.done;
 }
 
-/** The time of day, made once a second: a busy server writes many lines within one. */
-function timeOfDay(): () => string {
-  let second = 0;
-  let text = '';
-  return () => {
-    const now = Math.floor(Date.now() / 1_000);
-    if (now !== second) text = new Date(now * 1_000).toTimeString().slice(0, 8);
-    second = now;
-    return text;
-  };
+function isAboutModel(error: unknown): error is ProxyError {
+  return error instanceof ProxyError && error.code.startsWith('model_');
 }
 
 /** Takes changes of the configuration file while serving; returns what ends that. */

@@ -1,27 +1,35 @@
 import { setMaxListeners } from 'node:events';
-import { UpstreamRejection } from '../base/errors.ts';
+import { BusyError, UpstreamRejection } from '../base/errors.ts';
 import type { ProxyError } from '../base/errors.ts';
 import type { Limits } from '../base/limits.ts';
 import type { Observer } from '../base/observer.ts';
 import { elementsOf, rawAt } from '../base/json-text.ts';
+import type { TraceContext, Tracer } from '../base/tracer.ts';
+import type { Caller } from '../callers/caller.ts';
 import type { CatalogTool } from '../catalog/catalog.ts';
 import type { View } from '../callers/view.ts';
 import type { Views } from '../callers/views.ts';
 import { batchAnswer, errorAnswer } from './answer.ts';
 import type { Answer, Labelled } from './answer.ts';
 import { readArguments } from './arguments.ts';
+import type { ToolArguments } from './arguments.ts';
 import type { CallContext } from './call-context.ts';
 import { callUpstream } from './call-upstream.ts';
+import type { Sent } from './call-upstream.ts';
 import { plain } from './definitions.ts';
 import type { MetaToolName } from './definitions.ts';
 import { failureDetails, failureText } from './failure-text.ts';
 import { decide, rejectedArguments } from './refusal.ts';
+import { traceContextOf, traceIdOf, withoutBaggage, withTrace } from './tracing.ts';
 import type { ArgumentValidator } from './validator.ts';
 
 /** What some servers answer a call of a tool they do not have. */
 const METHOD_NOT_FOUND = -32601;
 
 export interface CallToolsParts {
+  readonly tracer?: Tracer;
+  /** The mark that events of one caller share. */
+  readonly markOf?: (caller: Caller) => string | undefined;
   readonly views: Views;
   readonly validate: ArgumentValidator;
   readonly limits: Limits;
@@ -92,6 +100,9 @@ async function callOne(
   parts: CallToolsParts,
 ): Promise<Answer> {
   const began = performance.now();
+  const caller = parts.markOf?.(context.caller);
+  const trace = traceContextOf(context.meta);
+  const traceId = traceIdOf(trace);
   const decision = await decide(
     view,
     { name: nameOf(input), arguments: readArguments(input), readsOnly: metaTool !== 'call_write_tool' },
@@ -102,7 +113,9 @@ async function callOne(
     parts.observer({
       kind: 'call',
       metaTool,
-      ...(tool === undefined ? {} : { tool: tool.exposedName, upstream: tool.upstream }),
+      ...(tool === undefined ? {} : { tool: tool.exposedName, upstream: tool.upstream, access: tool.access }),
+      ...(caller === undefined ? {} : { caller }),
+      ...(traceId === undefined ? {} : { traceId }),
       outcome,
       ...(error === undefined ? {} : { code: error.code }),
       ms: performance.now() - began,
@@ -114,7 +127,7 @@ async function callOne(
   if (decision.unchecked !== undefined) {
     parts.observer({ kind: 'unvalidated', tool: decision.tool.exposedName, reason: decision.unchecked });
   }
-  const sent = await callUpstream(view, decision.tool, decision.arguments, context, parts.limits);
+  const sent = await send(view, decision.tool, decision.arguments, context, trace, parts);
   const doubt = (): void => parts.views.doubt(view.route(decision.tool).entry, context.caller);
   switch (sent.kind) {
     case 'result': {
@@ -140,6 +153,44 @@ async function callOne(
       if (sent.error instanceof UpstreamRejection && sent.error.rpcCode === METHOD_NOT_FOUND) doubt();
       return failedAnswer(decision.tool, sent.error);
   }
+}
+
+/** Sends the call, as part of the client's trace where spans are made, and tells how its upstream answered. */
+async function send(
+  view: View,
+  tool: CatalogTool,
+  args: ToolArguments,
+  context: CallContext,
+  trace: TraceContext | undefined,
+  { tracer, observer, limits }: CallToolsParts,
+): Promise<Sent> {
+  const began = performance.now();
+  const { exposedName, upstream } = tool;
+  const span = tracer?.('client', { method: 'tools/call', tool: exposedName, upstream }, trace);
+  const meta = span === undefined ? withoutBaggage(context.meta) : withTrace(context.meta, span.context);
+  const sent = await callUpstream(
+    view,
+    tool,
+    args,
+    meta === context.meta ? context : { ...context, ...(meta === undefined ? {} : { meta }) },
+    limits,
+  );
+  const code = sent.kind === 'failed' || sent.kind === 'unauthorized' ? sent.error.code : undefined;
+  const isToolError = sent.kind === 'result' && sent.result.head.isError;
+  span?.end(code ?? (isToolError ? 'tool_error' : sent.kind === 'result' ? undefined : 'upstream_rejected'));
+  if (sent.kind === 'failed' && sent.error instanceof BusyError) {
+    observer({ kind: 'shed', scope: 'upstream', upstream, limit: 'maxUpstreamCalls' });
+    return sent;
+  }
+  observer({
+    kind: 'exchange',
+    upstream,
+    method: 'tools/call',
+    transport: view.route(tool).entry.record.transport.kind === 'stdio' ? 'stdio' : 'http',
+    ...(code === undefined ? {} : { code }),
+    ms: performance.now() - began,
+  });
+  return sent;
 }
 
 function failedAnswer(tool: CatalogTool, error: ProxyError): Answer {

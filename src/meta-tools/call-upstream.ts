@@ -85,6 +85,13 @@ export async function callUpstream(
 /** As long as its upstream stays what it is. */
 const known = new WeakMap<Upstream, CallLanes>();
 
+/** The calls under way at an upstream and those waiting for their turn; undefined when none was made yet. */
+export function callsAt(
+  upstream: Upstream,
+): { readonly running: number; readonly queued: number } | undefined {
+  return known.get(upstream);
+}
+
 function lanesOf(upstream: Upstream, limits: Limits): CallLanes {
   let lanes = known.get(upstream);
   if (lanes === undefined) {

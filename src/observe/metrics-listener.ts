@@ -22,7 +22,7 @@ export interface MetricsListenerOptions {
 export interface MetricsListener {
   /** Such as `http://127.0.0.1:9090`. */
   readonly origin: string;
-  close(): Promise<void>;
+  readonly close: () => Promise<void>;
 }
 
 /** A scrape is a few kilobytes; whoever takes longer than this to ask or to read is let go. */

@@ -12,6 +12,8 @@ const LOOK_OVER_MS = 2_000;
 export interface Listening {
   /** The origin really listened on, such as `http://127.0.0.1:8080`. */
   readonly origin: string;
+  /** How many requests are not answered yet, open streams apart. */
+  running(): number;
   /** Takes no new connections and waits for running requests, `drainMs` at the longest. */
   close(drainMs: number): Promise<void>;
 }
@@ -47,6 +49,7 @@ export async function listen(
   const host = address.host.includes(':') ? `[${address.host}]` : address.host;
   return {
     origin: `http://${host}:${port}`,
+    running: () => front.running,
     async close(drainMs) {
       if (front.running > 0) observer({ kind: 'draining', running: front.running });
       // Not the HTTP server's own close: it cuts connections on which a request may be on its way.
