@@ -3,6 +3,7 @@ import { startFaultProxy } from '../support/fault-proxy.mjs';
 import { whenDone } from '../support/cleanup.ts';
 import { httpRecord, startProxy } from '../support/proxy.ts';
 import {
+  rawResult,
   startStub,
   stubTool,
   textResult,
@@ -263,6 +264,33 @@ describe('a call that meets', () => {
         expect(stub.callsOf(access).length).toBe(fault.carriedOut);
       });
     }
+  }
+});
+
+it('a result that is nested without end ends nothing, alone or in a batch', async () => {
+  const deep = '['.repeat(100_000) + ']'.repeat(100_000);
+  const stub = await startStub({
+    tools: [
+      stubTool('deep', {
+        readOnly: true,
+        answer: () =>
+          rawResult(`{"content":[{"type":"text","text":"down"}],"structuredContent":{"a":${deep}}}`),
+      }),
+      stubTool('well', { readOnly: true, answer: () => textResult('fine') }),
+    ],
+  });
+  const running = await startProxy({ upstreams: [httpRecord('far', stub)] });
+  await running.settled();
+  for (const era of ['modern', 'legacy'] as const) {
+    const alone = await running
+      .raw(era)
+      .request('tools/call', { name: 'call_read_tool', arguments: { name: 'deep' } });
+    expect([alone.status, alone.body.includes('down'), alone.body.includes(deep)]).toEqual([200, true, true]);
+    const batch = await running.raw(era).request('tools/call', {
+      name: 'call_read_tools',
+      arguments: { calls: [{ name: 'deep' }, { name: 'well' }] },
+    });
+    expect([batch.status, batch.body.includes('#2 well: ok')]).toEqual([200, true]);
   }
 });
 
