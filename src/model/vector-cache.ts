@@ -101,7 +101,7 @@ class FileCache implements VectorCache {
     this.#dimensions = dimensions;
     this.#bounds = bounds;
     this.#recordBytes = 4 + dimensions + SUM_BYTES;
-    this.#openAll();
+    this.#openNew();
     // So that the models in use are the last to be removed.
     quietly(() => utimesSync(this.#folder, new Date(), new Date()));
   }
@@ -144,18 +144,24 @@ class FileCache implements VectorCache {
     this.#places.clear();
   }
 
-  #openAll(): void {
-    for (const name of fileNames(this.#folder)) this.#open(join(this.#folder, name));
+  /** Those that are not open yet. One that is open can be read even when another process has removed it. */
+  #openNew(): void {
+    const known = new Set(this.#files.map(({ path }) => path));
+    for (const name of fileNames(this.#folder)) {
+      const path = join(this.#folder, name);
+      if (!known.has(path)) this.#open(path);
+    }
   }
 
-  #open(path: string): void {
+  #open(path: string): OpenFile | undefined {
     const file = openFile(path, this.#dimensions, this.#recordBytes);
-    if (file === undefined) return;
+    if (file === undefined) return undefined;
     this.#files.push(file);
     const first = HEAD_BYTES + file.keys.length * KEY_BYTES + SUM_BYTES;
     file.keys.forEach((key, i) => {
       this.#places.set(key, { file, position: first + i * this.#recordBytes });
     });
+    return file;
   }
 
   #read(key: string): Buffer | undefined {
@@ -170,7 +176,8 @@ class FileCache implements VectorCache {
     return undefined;
   }
 
-  #write(records: readonly (readonly [key: string, record: Buffer])[]): void {
+  /** Gives the new file, opened; undefined when another process has merged it already. */
+  #write(records: readonly (readonly [key: string, record: Buffer])[]): OpenFile | undefined {
     const head = Buffer.alloc(HEAD_BYTES);
     MAGIC.copy(head);
     head.writeUInt32LE(this.#dimensions, MAGIC.length);
@@ -192,7 +199,7 @@ class FileCache implements VectorCache {
       quietly(() => rmSync(unfinished, { force: true }));
       throw error;
     }
-    this.#open(finished);
+    return this.#open(finished);
   }
 
   #isTooMuch(): boolean {
@@ -206,8 +213,7 @@ class FileCache implements VectorCache {
 
   /** Makes one file of all, without what is damaged, kept twice, or, when it is too much, oldest and unused. */
   #compact(): void {
-    this.close();
-    this.#openAll();
+    this.#openNew();
     const merged = [...this.#files];
     const keys = [...this.#places.keys()];
     const inOrder = [
@@ -221,15 +227,19 @@ class FileCache implements VectorCache {
       const record = this.#read(key);
       if (record !== undefined) records.push([key, record]);
     }
-    this.close();
-    this.#write(records);
+    const made = this.#write(records);
+    if (made === undefined) return;
+    this.#files = [made];
+    for (const [key, { file }] of this.#places) if (file !== made) this.#places.delete(key);
+    for (const { descriptor, path } of merged) {
+      quietly(() => closeSync(descriptor));
+      quietly(() => rmSync(path, { force: true }));
+    }
     // Also those that could not be opened, once nobody can be writing them any more.
-    const kept = new Set(this.#files.map(({ path }) => path));
-    for (const { path } of merged) if (!kept.has(path)) quietly(() => rmSync(path, { force: true }));
     for (const name of readdirSync(this.#folder)) {
       const path = join(this.#folder, name);
       const age = Date.now() - (quietly(() => statSync(path).mtimeMs) ?? Date.now());
-      if (!kept.has(path) && age > ABANDONED_MS && isDamaged(path, this.#dimensions, this.#recordBytes)) {
+      if (path !== made.path && age > ABANDONED_MS && isDamaged(path, this.#dimensions, this.#recordBytes)) {
         quietly(() => rmSync(path, { force: true }));
       }
     }

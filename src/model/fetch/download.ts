@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto';
 import type { Hash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { open, readFile, rename, rm, stat, truncate, writeFile } from 'node:fs/promises';
-import { pause } from '../../base/deadline.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { ProxyError } from '../../base/errors.ts';
+import { HttpFailure } from '../../net/http-client.ts';
 import type { HttpReply } from '../../net/http-client.ts';
 import type { ModelFile } from './known-models.ts';
 import { hostOf, reasonOf } from './reach.ts';
@@ -34,6 +35,9 @@ export interface Patience {
 }
 
 export const PATIENCE: Patience = { stallMs: 60_000, tries: 6, backoffMs: 1_000 };
+
+/** Attempts at a host that cannot be reached at all: its name may be misspelt. */
+const UNREACHED_TRIES = 3;
 
 /** Longest pause, whatever a server asks for. */
 const MAX_WAIT_MS = 60_000;
@@ -78,12 +82,14 @@ export async function download(
       continue;
     }
     vain = (await bytesOf(part)) > began ? 1 : vain + 1;
-    if (vain >= patience.tries) {
+    const isUnreached = outcome.cause instanceof HttpFailure && outcome.cause.phase === 'connect';
+    if (vain >= (isUnreached ? Math.min(UNREACHED_TRIES, patience.tries) : patience.tries)) {
       const message = `The model's file ${file.file} could not be fetched from ${hostOf(file.url)}: ${outcome.why}.`;
       throw new ProxyError('model_unavailable', message, { cause: outcome.cause });
     }
     sinks.onNote(`${file.file}: ${outcome.why}; going on.`);
-    await pause(Math.min(MAX_WAIT_MS, outcome.waitMs ?? patience.backoffMs * 2 ** (vain - 1)), sinks.signal);
+    const waitMs = outcome.waitMs ?? patience.backoffMs * 2 ** (vain - 1);
+    await sleep(Math.min(MAX_WAIT_MS, waitMs), undefined, { signal: sinks.signal }).catch(() => undefined);
     sinks.signal.throwIfAborted();
   }
 }

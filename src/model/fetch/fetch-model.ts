@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { createReadStream, existsSync, mkdirSync, rmSync, statfsSync, statSync } from 'node:fs';
+import { createReadStream, existsSync, mkdirSync, readdirSync, rmSync, statfsSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { messageOf, ProxyError } from '../../base/errors.ts';
 import type { Environment } from '../../net/proxy-environment.ts';
@@ -92,6 +92,7 @@ export async function fetchModel(request: FetchModelRequest): Promise<FetchedMod
     rmSync(stage, { recursive: true, force: true });
     return made;
   } catch (error) {
+    if (!holdsBytes(stage)) rmSync(stage, { recursive: true, force: true });
     if (error instanceof ProxyError || !isUnwritable(error)) throw error;
     // On a full disk a beginning would only be in the way.
     rmSync(stage, { recursive: true, force: true });
@@ -103,6 +104,17 @@ export async function fetchModel(request: FetchModelRequest): Promise<FetchedMod
   } finally {
     await unlock?.();
   }
+}
+
+/** Whether there is anything to go on with. */
+function holdsBytes(stage: string): boolean {
+  if (!existsSync(stage)) return false;
+  return readdirSync(stage, { recursive: true, withFileTypes: true }).some(
+    (entry) =>
+      entry.isFile() &&
+      !entry.name.endsWith('.part.json') &&
+      statSync(join(entry.parentPath, entry.name)).size > 0,
+  );
 }
 
 /** The published files of a model, there and checked. */
