@@ -8,6 +8,7 @@ import { commandsPage } from '../scripts/docs/commands-page.ts';
 import { configurationPage } from '../scripts/docs/configuration-page.ts';
 import { errorsPage } from '../scripts/docs/errors-page.ts';
 import { limitsPage } from '../scripts/docs/limits-page.ts';
+import { metricsPage } from '../scripts/docs/metrics-page.ts';
 import { toolsPage } from '../scripts/docs/tools-page.ts';
 import { SAMPLE_TOOLS } from '../scripts/docs/try.ts';
 import type { Try, TriedResult } from '../scripts/docs/try.ts';
@@ -96,6 +97,9 @@ describe('the reference pages', () => {
   });
   it('limits.md is fresh', async () => {
     await isFresh('limits.md', await limitsPage(attempt));
+  });
+  it('metrics.md is fresh', async () => {
+    await isFresh('metrics.md', metricsPage());
   });
   it('compatibility-wire.md is fresh, and the tests it names are there', async () => {
     await isFresh('compatibility-wire.md', wirePage());
