@@ -51,7 +51,10 @@ export const CLI_FLAGS = {
   },
   yes: { sentence: 'Do without asking what would be asked first.' },
   name: { shape: 'NAME', sentence: 'What a server is to be called, or is called.' },
-  url: { shape: 'URL', sentence: 'The MCP endpoint of a server.' },
+  url: {
+    shape: 'URL',
+    sentence: 'The MCP endpoint of a server; of fetch-model, the address or folder its files lie under.',
+  },
   id: { shape: 'ID', sentence: 'The id a registry lists a server under; with --registry.' },
   header: {
     shape: "'NAME: VALUE'",

@@ -109,6 +109,15 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     needsConfig: true,
     load: async () => (await import('./upstream-servers.ts')).upstreamServers,
   },
+  'fetch-model': {
+    usage: 'fetch-model [NAME | FOLDER] [--url BASE] --model-dir DIR',
+    sentence:
+      'Get an embedding model into a folder: potion-multilingual-128M (when no name is given), potion-retrieval-32M or potion-base-8M, checked against pinned digests; or any Model2Vec model.',
+    operands: { min: 0, max: 1, called: "a model's name" },
+    flags: ['url'],
+    needsConfig: true,
+    load: async () => (await import('./fetch-model.ts')).fetchModelCommand,
+  },
   demo: {
     usage: 'demo [--builtin]',
     sentence:

@@ -46,6 +46,9 @@ export async function main(argv: readonly string[]): Promise<number> {
   }
 }
 
+/** Commands in front of no server of anybody's. */
+const NEED_NO_UPSTREAM: ReadonlySet<string> = new Set(['search-servers', 'upstream_servers', 'fetch-model']);
+
 async function load(line: CommandLine, output: Output): Promise<Loaded> {
   const { loadConfig } = await import('../config/load.ts');
   const { formatProblem } = await import('../config/problem.ts');
@@ -59,7 +62,7 @@ async function load(line: CommandLine, output: Output): Promise<Loaded> {
   });
   const isBuiltin = line.flags.has('builtin');
   // What warns of no upstream comes from no place; the sample catalog is one, and finding servers needs none.
-  const needsNone = isBuiltin || line.command === 'search-servers' || line.command === 'upstream_servers';
+  const needsNone = isBuiltin || NEED_NO_UPSTREAM.has(line.command ?? 'serve');
   const warnings = loaded.warnings.filter(({ origin }) => !needsNone || origin.kind !== 'default');
   for (const warning of warnings) output.note(`mcpproxy: note: ${formatProblem(warning)}`);
   if (loaded.kind === 'invalid') for (const problem of loaded.problems) output.error(formatProblem(problem));

@@ -17,6 +17,10 @@ export interface Output {
    * the end, elsewhere one plain line. Nothing with `--quiet`. Gives what ends it.
    */
   progress(text: string): () => void;
+  /** Whether there is a line on a terminal that `status` writes over. */
+  readonly hasStatus: boolean;
+  /** Shows how far something is, in place of what was shown before; on a terminal only. */
+  status(text: string): void;
 }
 
 /** After this long without a word a person wonders. */
@@ -61,6 +65,13 @@ export function createOutput(options: {
     error: (text) => {
       clear();
       stderr.write(`mcpproxy: ${text}\n`);
+    },
+    hasStatus: stderr.isTTY && !isDumb && !isQuiet,
+    status: (text) => {
+      if (!stderr.isTTY || isDumb || isQuiet) return;
+      const width = Math.max(20, (stderr.columns || DEFAULT_WIDTH) - 1);
+      stderr.write(`\r\u001B[K${text.slice(0, width)}`);
+      hasProgressLine = true;
     },
     progress: (text) => {
       if (isQuiet) return () => undefined;

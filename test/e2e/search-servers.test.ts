@@ -73,6 +73,8 @@ async function shippedAtFixture(
         note: (text) => void (stderr += `${text}\n`),
         error: (text) => void (stderr += `${text}\n`),
         progress: () => () => undefined,
+        hasStatus: false,
+        status: () => undefined,
       },
     });
     return { code, stdout, stderr };

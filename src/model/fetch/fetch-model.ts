@@ -92,10 +92,10 @@ export async function fetchModel(request: FetchModelRequest): Promise<FetchedMod
     rmSync(stage, { recursive: true, force: true });
     return made;
   } catch (error) {
-    if (!holdsBytes(stage)) rmSync(stage, { recursive: true, force: true });
+    if (existsSync(stage) && !holdsBytes(stage)) rmSync(stage, { recursive: true, force: true });
     if (error instanceof ProxyError || !isUnwritable(error)) throw error;
     // On a full disk a beginning would only be in the way.
-    rmSync(stage, { recursive: true, force: true });
+    if (existsSync(stage)) rmSync(stage, { recursive: true, force: true });
     throw new ProxyError(
       'model_unwritable',
       `The model cannot be written to ${modelDir}: ${messageOf(error)}.`,
@@ -108,7 +108,6 @@ export async function fetchModel(request: FetchModelRequest): Promise<FetchedMod
 
 /** Whether there is anything to go on with. */
 function holdsBytes(stage: string): boolean {
-  if (!existsSync(stage)) return false;
   return readdirSync(stage, { recursive: true, withFileTypes: true }).some(
     (entry) =>
       entry.isFile() &&
