@@ -47,10 +47,14 @@ export function failureOf(thrown: unknown, context: FailureContext): ProxyError 
   if (deadline.aborted) {
     const { reason } = deadline;
     if (reason instanceof ProxyError) {
-      return new ProxyError(reason.code, `${doing} at upstream '${upstream}' was given up: ${reason.message}`, {
-        upstream,
-        outcome: 'unknown',
-      });
+      return new ProxyError(
+        reason.code,
+        `${doing} at upstream '${upstream}' was given up: ${reason.message}`,
+        {
+          upstream,
+          outcome: 'unknown',
+        },
+      );
     }
     return new ProxyError('cancelled', `${doing} at upstream '${upstream}' was cancelled.`, {
       upstream,

@@ -1,6 +1,6 @@
 import { createParser } from 'eventsource-parser';
 import type { Client } from '@modelcontextprotocol/client';
-import { openDeadline } from '../base/deadline.ts';
+import { openDeadline, pause } from '../base/deadline.ts';
 import type { Deadline } from '../base/deadline.ts';
 import { ProxyError, UpstreamAuthError, UpstreamRejection } from '../base/errors.ts';
 import { encodeHeaderValue } from '../base/header-value.ts';
@@ -47,6 +47,28 @@ interface Running {
   readonly isCall: boolean;
   readonly onProgress: (params: JsonObject) => void;
 }
+
+/** A request that was sent, and whoever waits for its answer. */
+interface Sent {
+  readonly id: string;
+  readonly session: Session;
+  readonly context: RequestContext;
+  readonly onProgress: Running['onProgress'];
+  readonly deadline: Deadline;
+}
+
+/** Where in its events an answer stands. */
+interface StreamPlace {
+  lastId: string | undefined;
+  retryMs: number;
+}
+
+const EVENT_STREAM = 'text/event-stream';
+
+/** How long after an answer's stream ended its rest is asked for, where the server does not say. */
+const RESUME_MS = 1_000;
+const MIN_RESUME_MS = 50;
+const MAX_RESUME_MS = 30_000;
 
 /** How long "this peer is of an older generation" is believed; it may be upgraded, and nothing would tell us. */
 const LEGACY_VERDICT_MS = 3_600_000;
@@ -237,7 +259,7 @@ export class HttpUpstream implements Upstream {
         body,
         deadline,
       });
-      return await this.#read(reply, id, session, context, onProgress);
+      return await this.#read(reply, { id, session, context, onProgress, deadline });
     } catch (thrown) {
       reply?.cancel();
       if (deadline.aborted && session.peer.era === 'legacy') this.#tellCancelled(session, id, context);
@@ -249,13 +271,8 @@ export class HttpUpstream implements Upstream {
     }
   }
 
-  async #read(
-    reply: HttpReply,
-    id: string,
-    session: Session,
-    context: RequestContext,
-    onProgress: Running['onProgress'],
-  ): Promise<RawResult> {
+  async #read(reply: HttpReply, sent: Sent): Promise<RawResult> {
+    const { id, session, context } = sent;
     const { status } = reply;
     if (status === 401 || status === 403) {
       reply.cancel();
@@ -264,9 +281,8 @@ export class HttpUpstream implements Upstream {
     }
     if (isRedirect(status)) throw redirectError(this.name, status);
     if (status === 404 && session.sessionId !== undefined) throw new SessionLost();
-    const type = reply.header('content-type')?.split(';')[0]?.trim().toLowerCase();
-    if (status === 200 && type === 'text/event-stream')
-      return this.#readStream(reply, id, session, context, onProgress);
+    const type = typeOf(reply);
+    if (status === 200 && type === EVENT_STREAM) return this.#readStream(reply, sent);
     const message =
       type === 'application/json' ? readMessage(await reply.text(this.#limits.maxMessageBytes)) : undefined;
     if (status === 400 && session.sessionId !== undefined && isAboutSession(message)) throw new SessionLost();
@@ -281,20 +297,54 @@ export class HttpUpstream implements Upstream {
     );
   }
 
-  /** Reads an SSE answer up to our result; what comes before it is progress, logs, or questions. */
-  async #readStream(
-    reply: HttpReply,
-    id: string,
-    session: Session,
-    context: RequestContext,
-    onProgress: Running['onProgress'],
-  ): Promise<RawResult> {
+  /**
+   * Reads an SSE answer up to our result. An older server may end the stream before, after an event with an id: it is
+   * asked for the rest (MCP 2025-11-25, basic/transports, resumability), which is no second call.
+   */
+  async #readStream(first: HttpReply, sent: Sent): Promise<RawResult> {
+    const { session, context, deadline } = sent;
+    const place: StreamPlace = { lastId: undefined, retryMs: RESUME_MS };
+    for (let reply = first; ;) {
+      let broken: unknown;
+      try {
+        const result = await this.#readEvents(reply, sent, place);
+        if (result !== undefined) return result;
+      } catch (thrown) {
+        if (!(thrown instanceof HttpFailure) || deadline.aborted) throw thrown;
+        broken = thrown;
+      }
+      if (session.peer.era === 'modern' || place.lastId === undefined) throw broken ?? this.#endedEarly();
+      await pause(place.retryMs, deadline.signal);
+      if (deadline.aborted) throw deadline.reason;
+      const http = await this.#http();
+      const headers = [...this.#headers(session, '', {}, context), 'last-event-id', place.lastId];
+      reply = await http.send({ method: 'GET', url: this.#target.url, headers, deadline });
+      if (reply.status === 200 && typeOf(reply) === EVENT_STREAM) continue;
+      reply.cancel();
+      throw broken ?? this.#endedEarly();
+    }
+  }
+
+  #endedEarly(): ProxyError {
+    return new ProxyError('upstream_closed', `Upstream '${this.name}' ended its answer without a result.`, {
+      upstream: this.name,
+      outcome: 'unknown',
+    });
+  }
+
+  /** Reads one stream; what comes before our result is progress, logs, or questions. Undefined when it ends before. */
+  async #readEvents(reply: HttpReply, sent: Sent, place: StreamPlace): Promise<RawResult | undefined> {
+    const { id, session, context, onProgress } = sent;
     const inbox: InboundMessage[] = [];
     let sinceEvent = 0;
     const parser = createParser({
-      onEvent: ({ data }) => {
+      onEvent: ({ data, id: eventId }) => {
         sinceEvent = 0;
+        if (eventId !== undefined) place.lastId = eventId === '' ? undefined : eventId;
         if (data !== '') inbox.push(readMessage(data));
+      },
+      onRetry: (ms) => {
+        place.retryMs = Math.min(MAX_RESUME_MS, Math.max(MIN_RESUME_MS, ms));
       },
     });
     const decoder = new TextDecoder();
@@ -324,10 +374,7 @@ export class HttpUpstream implements Upstream {
         }
       }
     }
-    throw new ProxyError('upstream_closed', `Upstream '${this.name}' ended its answer without a result.`, {
-      upstream: this.name,
-      outcome: 'unknown',
-    });
+    return undefined;
   }
 
   #own(message: Extract<InboundMessage, { kind: 'result' }>, id: string): RawResult {
@@ -439,6 +486,10 @@ export class HttpUpstream implements Upstream {
   #failureContext(deadline: Deadline, timeoutMs: number, doing: string): Parameters<typeof failureOf>[1] {
     return { upstream: this.name, deadline, timeoutMs, doing, maxMessageBytes: this.#limits.maxMessageBytes };
   }
+}
+
+function typeOf(reply: HttpReply): string | undefined {
+  return reply.header('content-type')?.split(';')[0]?.trim().toLowerCase();
 }
 
 function isRedirect(status: number | undefined): boolean {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { startFaultProxy } from '../support/fault-proxy.mjs';
 import { whenDone } from '../support/cleanup.ts';
-import { httpRecord, startProxy } from '../support/proxy.ts';
+import { httpRecord, startProxy, type MetaResult } from '../support/proxy.ts';
 import {
   rawResult,
   startStub,
@@ -292,6 +292,66 @@ it('a result that is nested without end ends nothing, alone or in a batch', asyn
     });
     expect([batch.status, batch.body.includes('#2 well: ok')]).toEqual([200, true]);
   }
+});
+
+describe('an older upstream that ends its stream early', () => {
+  const streamOf = (body: string): StubReply => ({
+    kind: 'http',
+    status: 200,
+    headers: { 'content-type': 'text/event-stream' },
+    body,
+  });
+
+  async function early(rest: (id: string) => StubReply): Promise<{
+    readonly stub: StubUpstream;
+    readonly answer: MetaResult;
+    readonly resumed: () => readonly string[];
+  }> {
+    let asked = '';
+    const stub = await startStub({
+      era: 'legacy',
+      reply: 'sse',
+      session: true,
+      listChanged: false,
+      tools: [
+        stubTool('poll', {
+          answer: ({ request }) => {
+            asked = String((JSON.parse(request.body) as { id: unknown }).id);
+            return streamOf('id: 7\nretry: 60\ndata: \n\n');
+          },
+        }),
+      ],
+    });
+    stub.script.intercept = ({ httpMethod, headers }) =>
+      httpMethod === 'GET' && headers['last-event-id'] !== undefined ? rest(asked) : undefined;
+    const running = await startProxy({ upstreams: [httpRecord('older', stub)] });
+    await running.settled();
+    const answer = await running.call('call_write_tool', { name: 'poll', arguments: {} });
+    const resumed = (): readonly string[] =>
+      stub.requests.flatMap(({ headers }) => headers['last-event-id'] ?? []);
+    return { stub, answer, resumed };
+  }
+
+  it('is asked for the rest of it, as often as it likes, and called once', async () => {
+    let times = 0;
+    const { stub, answer, resumed } = await early((id) => {
+      times++;
+      if (times === 1) return streamOf('id: 8\ndata: \n\n');
+      return streamOf(
+        `data: {"jsonrpc":"2.0","id":"${id}","result":{"content":[{"type":"text","text":"at last"}]}}\n\n`,
+      );
+    });
+    expect(answer.content).toEqual([{ type: 'text', text: 'at last' }]);
+    expect(resumed()).toEqual(['7', '8']);
+    expect(stub.callsOf('poll').length).toBe(1);
+  });
+
+  it('and has nothing more to say is a failure of which nobody knows', async () => {
+    const { stub, answer } = await early(() => ({ kind: 'http', status: 405, body: '' }));
+    const { error } = answer.structuredContent as unknown as Reported;
+    expect([error.code, error.outcome]).toEqual(['upstream_closed', 'unknown']);
+    expect(stub.callsOf('poll').length).toBe(1);
+  });
 });
 
 async function open(answer: StubReply = textResult('done')): Promise<{
