@@ -2,9 +2,8 @@ import { ProxyError } from '../base/errors.ts';
 import type { Limits } from '../base/limits.ts';
 import { openDeadline } from '../base/deadline.ts';
 import { elementsOf, membersOf, skipSpace } from '../base/json-text.ts';
-import { mirroredParameters } from '../catalog/mirrored-parameter.ts';
 import type { Tool } from '../catalog/tool.ts';
-import { readTool } from './read-tool.ts';
+import { KnownTools } from './known-tools.ts';
 import type { RequestContext, Upstream } from './upstream.ts';
 
 /** What one upstream returned for one credential scope: every page, or there is no listing. */
@@ -17,6 +16,9 @@ export interface Listing {
   /** How long the upstream allows keeping it, in milliseconds. */
   readonly ttlMs?: number;
 }
+
+/** Shared by all upstreams and callers: it holds what definitions say, not who has them. */
+const known = new KnownTools();
 
 /**
  * Lists an upstream's tools on our own leg: every page, whatever a tool's schema looks like. An empty string is a
@@ -51,9 +53,9 @@ export async function listTools(
       if (bytes > limits.maxListBytes) {
         throw tooLong(upstream.name, `more than ${limits.maxListBytes} bytes of tools (limit maxListBytes)`);
       }
-      const result = JSON.parse(raw) as { readonly [key: string]: unknown };
-      const entries = result['tools'];
-      if (!Array.isArray(entries)) {
+      const members = membersOf(raw, skipSpace(raw, 0));
+      const list = members.get('tools');
+      if (list === undefined || raw[list.start] !== '[') {
         throw new ProxyError(
           'upstream_invalid',
           `Upstream '${upstream.name}' answered tools/list without a tools array.`,
@@ -62,19 +64,15 @@ export async function listTools(
           },
         );
       }
-      const tooLarge = largerThan(limits.maxToolBytes, raw);
-      for (const [index, entry] of entries.entries()) {
-        const read = readTool(entry, position++);
-        const mirrored =
-          read.kind === 'tool' && peer.era === 'modern'
-            ? mirroredParameters(read.tool.inputSchema)
-            : undefined;
+      for (const { start, end } of elementsOf(raw, list.start)) {
+        const text = raw.slice(start, end);
+        const { read, badHeader } = known.read(text, position++);
         if (read.kind === 'dropped') dropped.push({ name: read.name, reason: read.reason });
-        else if (tooLarge.has(index)) {
+        else if (isLarger(text, limits.maxToolBytes)) {
           const reason = `its definition is larger than ${limits.maxToolBytes} bytes (limit maxToolBytes)`;
           dropped.push({ name: read.tool.name, reason });
-        } else if (mirrored?.kind === 'invalid')
-          dropped.push({ name: read.tool.name, reason: mirrored.reason });
+        } else if (badHeader !== undefined && peer.era === 'modern')
+          dropped.push({ name: read.tool.name, reason: badHeader });
         else if (tools.has(read.tool.name))
           dropped.push({ name: read.tool.name, reason: 'listed twice; the first counts' });
         else tools.set(read.tool.name, read.tool);
@@ -83,7 +81,9 @@ export async function listTools(
       if (tools.size > limits.maxListTools) {
         throw tooLong(upstream.name, `more than ${limits.maxListTools} tools (limit maxListTools)`);
       }
-      const next = result['nextCursor'];
+      const cursorText = members.get('nextCursor');
+      const next: unknown =
+        cursorText === undefined ? undefined : JSON.parse(raw.slice(cursorText.start, cursorText.end));
       if (typeof next !== 'string') break;
       if (seen.has(next)) {
         throw new ProxyError(
@@ -117,22 +117,12 @@ export async function listTools(
   }
 }
 
-/** Which tools of a page are larger than allowed, by their place; nearly every page is smaller as a whole. */
-function largerThan(maxBytes: number, raw: string): ReadonlySet<number> {
-  if (raw.length * MOST_BYTES_A_UNIT <= maxBytes) return new Set();
-  const tools = membersOf(raw, skipSpace(raw, 0)).get('tools');
-  const spans = tools === undefined ? [] : elementsOf(raw, tools.start);
-  return new Set(
-    spans.flatMap(({ start, end }, index) =>
-      (end - start) * MOST_BYTES_A_UNIT > maxBytes && Buffer.byteLength(raw.slice(start, end)) > maxBytes
-        ? [index]
-        : [],
-    ),
-  );
-}
-
 /** UTF-8 takes at most so many bytes for a unit of a JavaScript string. */
 const MOST_BYTES_A_UNIT = 3;
+
+function isLarger(text: string, maxBytes: number): boolean {
+  return text.length * MOST_BYTES_A_UNIT > maxBytes && Buffer.byteLength(text) > maxBytes;
+}
 
 function tooLong(upstream: string, what: string): ProxyError {
   return new ProxyError('listing_too_long', `Upstream '${upstream}' lists ${what}.`, { upstream });
