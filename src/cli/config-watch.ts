@@ -1,5 +1,6 @@
 import { unwatchFile, watchFile } from 'node:fs';
 import type { Stats } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import type { Loaded } from '../config/load.ts';
 import { approvalsPath } from '../config/upstream-store.ts';
 import { formatProblem } from '../config/problem.ts';
@@ -20,12 +21,18 @@ export interface ConfigWatchParts {
   readonly note: (message: string) => void;
 }
 
+export interface ConfigWatch {
+  /** Takes the file as it is now, whether it changed or not, and says what came of it. */
+  look(): void;
+  close(): void;
+}
+
 /**
  * Follows the configuration file while serving. A file that is broken or gone keeps the running configuration, and
  * is spoken of once; one that can be used again is taken at once. Settings other than upstreams hold from the start,
- * and a change of theirs is answered with that. Returns what ends the watch.
+ * and a change of theirs is answered with that.
  */
-export function watchConfig(parts: ConfigWatchParts): () => void {
+export function watchConfig(parts: ConfigWatchParts): ConfigWatch {
   const { path, note } = parts;
   let said = '';
   const sayOnce = (message: string): void => {
@@ -34,7 +41,7 @@ export function watchConfig(parts: ConfigWatchParts): () => void {
   };
   let last: Promise<void> = Promise.resolve();
 
-  async function look(now: Stats): Promise<void> {
+  async function look(now: Pick<Stats, 'mtimeMs'>): Promise<void> {
     if (now.mtimeMs === 0) return sayOnce(`${path} is gone; the running configuration stays.`);
     const loaded = await parts.load();
     if (loaded.kind === 'invalid') {
@@ -58,9 +65,20 @@ export function watchConfig(parts: ConfigWatchParts): () => void {
     // One look after the other, so that the newest file is the last one taken.
     last = last.then(() => look(now)).catch((error: unknown) => sayOnce(`${path}: ${String(error)}`));
   });
-  return () => {
-    unwatchFile(path);
-    unwatchFile(approvals);
+  return {
+    look() {
+      said = '';
+      last = last
+        .then(async () => look(await stat(path).catch(() => ({ mtimeMs: 0 }))))
+        .then(() => {
+          if (said === '') note('the configuration was read again; nothing changed.');
+        })
+        .catch((error: unknown) => sayOnce(`${path}: ${String(error)}`));
+    },
+    close() {
+      unwatchFile(path);
+      unwatchFile(approvals);
+    },
   };
 }
 

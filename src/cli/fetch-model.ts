@@ -39,7 +39,7 @@ export async function fetchModelCommand(context: Context): Promise<number> {
       onProgress: progressLines(output),
       onNote: (text) => output.note(printable(text)),
     });
-    await show(fetched, modelDir, output);
+    await show(fetched, modelDir, asked.origin.kind === 'folder', output);
     return EXIT.done;
   } catch (error) {
     if (!stop.signal.aborted) throw error;
@@ -48,13 +48,18 @@ export async function fetchModelCommand(context: Context): Promise<number> {
   }
 }
 
-async function show(fetched: FetchedModel, modelDir: string, output: Output): Promise<void> {
+async function show(
+  fetched: FetchedModel,
+  modelDir: string,
+  isFolder: boolean,
+  output: Output,
+): Promise<void> {
   const { name, folder, dimensions, bytes, files, wasThere } = fetched;
   if (output.isJson) {
     await output.print(JSON.stringify(fetched, undefined, 2));
     return;
   }
-  for (const { file, sha256, isPinned } of files) {
+  for (const { file, sha256, isPinned } of isFolder ? [] : files) {
     if (!isPinned) output.note(`${file} has no pinned digest; it came with SHA-256 ${sha256}`);
   }
   const was = wasThere ? 'was there already' : 'is there';

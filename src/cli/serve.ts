@@ -4,6 +4,7 @@ import type { Observer } from '../base/observer.ts';
 import type { Config } from '../config/config.ts';
 import { isLoopbackHost } from '../config/listen-address.ts';
 import { flagOf } from '../config/settings.ts';
+import type { ConfigWatch } from './config-watch.ts';
 import { loadedOf } from './context.ts';
 import type { Context } from './context.ts';
 import { EXIT } from './exit-code.ts';
@@ -19,7 +20,10 @@ export async function serve(context: Context): Promise<number> {
     context.output.error(refusal);
     return EXIT.config;
   }
-  const stopped = untilStopped();
+  let watched: ConfigWatch | undefined;
+  // A service has no terminal that could go away.
+  const isService = !config.stdio && !process.stdin.isTTY;
+  const stopped = untilStopped(isService ? () => watched?.look() : undefined);
   const { createProxy } = await import('../app.ts');
   const telemetry = await openTelemetry(config, settings, {
     isQuiet: context.output.isQuiet,
@@ -28,12 +32,11 @@ export async function serve(context: Context): Promise<number> {
   const { observer } = telemetry;
   const store = context.line.flags.has('builtin') ? {} : { store: await openStore(context) };
   const proxy = await createProxy(config, { observer, ...telemetry.options, ...store });
-  await telemetry.listen(proxy);
-  let unwatch: (() => void) | undefined;
   const watch = async (): Promise<void> => {
-    if (!context.line.flags.has('builtin')) unwatch = await follow(context, proxy, observer);
+    if (!context.line.flags.has('builtin')) watched = await follow(context, proxy, observer);
   };
   try {
+    await telemetry.listen(proxy);
     if (config.stdio) {
       if (process.stdin.isTTY) {
         context.output.note(
@@ -54,7 +57,7 @@ export async function serve(context: Context): Promise<number> {
     context.output.error(`--require-model: ${error.message}`);
     return EXIT.noModel;
   } finally {
-    unwatch?.();
+    watched?.close();
     telemetry.drain();
     await proxy.close();
     await telemetry.close();
@@ -66,8 +69,8 @@ function isAboutModel(error: unknown): error is ProxyError {
   return error instanceof ProxyError && error.code.startsWith('model_');
 }
 
-/** Takes changes of the configuration file while serving; returns what ends that. */
-async function follow(context: Context, proxy: Proxy, observer: Observer): Promise<() => void> {
+/** Takes changes of the configuration file while serving. */
+async function follow(context: Context, proxy: Proxy, observer: Observer): Promise<ConfigWatch> {
   const { path, settings } = loadedOf(context);
   const note = (message: string): void => observer({ kind: 'note', message });
   const { watchConfig } = await import('./config-watch.ts');

@@ -5,9 +5,10 @@ export type StopCode = typeof EXIT.interrupted | typeof EXIT.terminated;
 
 /**
  * Resolves at the first request to stop: Ctrl-C, SIGTERM, or the terminal going away. A second one ends the process
- * at once, for whoever does not want to wait until everything is closed.
+ * at once, for whoever does not want to wait until everything is closed. With `onHangup`, SIGHUP means what it means
+ * to a service nobody's terminal belongs to: look at the configuration again.
  */
-export function untilStopped(): Promise<StopCode> {
+export function untilStopped(onHangup?: () => void): Promise<StopCode> {
   return new Promise((resolve) => {
     let isStopping = false;
     const onSignal = (code: StopCode): void => {
@@ -17,6 +18,6 @@ export function untilStopped(): Promise<StopCode> {
     };
     process.on('SIGINT', () => onSignal(EXIT.interrupted));
     process.on('SIGTERM', () => onSignal(EXIT.terminated));
-    process.on('SIGHUP', () => onSignal(EXIT.terminated));
+    process.on('SIGHUP', onHangup ?? (() => onSignal(EXIT.terminated)));
   });
 }

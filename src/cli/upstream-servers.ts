@@ -44,7 +44,9 @@ export async function upstreamServers(context: Context): Promise<number> {
   });
   const { createProxy } = await import('../app.ts');
   const store = await openStore(context);
-  const proxy = await createProxy(configOf(context), { store });
+  // Nothing is searched here.
+  const config = { ...configOf(context), embedder: { kind: 'none' } } as const;
+  const proxy = await createProxy(config, { store });
   const asking: Asking = { input: process.stdin, output: process.stderr, signal: stop.signal };
   try {
     const done = proxy.local.desk().then((desk) => {

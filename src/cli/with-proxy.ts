@@ -1,6 +1,7 @@
 import type { Proxy } from '../app.ts';
 import { configOf } from './context.ts';
 import type { Context } from './context.ts';
+import { openStore } from './open-store.ts';
 import { untilStopped } from './stop-signal.ts';
 
 /** Upstreams get as long to start as they get when serving; unlike an agent, a command asks only once. */
@@ -26,6 +27,8 @@ export async function withProxy(
   const { output } = context;
   const config = configOf(context);
   const proxy = await createProxy(byMeaning ? config : { ...config, embedder: { kind: 'none' } }, {
+    // What was approved counts here as it does while serving.
+    ...(context.line.flags.has('builtin') ? {} : { store: await openStore(context) }),
     // What concerns the answer is said with it, but for a model that cannot be used.
     observer: (event) => {
       if (byMeaning && event.kind === 'note') output.note(event.message);
