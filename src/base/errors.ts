@@ -29,6 +29,7 @@ export const ERROR_CODES = {
     retryable: true,
   },
   usage: { meaning: 'The command line was not understood.', retryable: false },
+  audit_log_failed: { meaning: 'The audit log could not be opened; nothing was served.', retryable: false },
   listen_failed: { meaning: 'The address to listen on could not be opened.', retryable: false },
   upstream_unresolved: {
     meaning:

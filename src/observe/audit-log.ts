@@ -1,4 +1,5 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
+import { messageOf, ProxyError } from '../base/errors.ts';
 import type { Observer } from '../base/observer.ts';
 import { plain } from './plain.ts';
 
@@ -12,10 +13,10 @@ export interface AuditLog {
  * Appends one JSON object a line for each call of an upstream's tool: `time`, `tool`, `upstream`, `access`, `outcome`,
  * `error_type`, `duration_ms`, `caller` (the same mark as in the log). Nothing of the arguments or the result is in
  * it. The file is made for its owner alone (mode 0600). A line is written before the answer goes out; when it cannot
- * be, `onFailure` is told once and calls go on.
+ * be, `onFailure` is told once and calls go on. Throws `audit_log_failed` when the file cannot be opened.
  */
 export function openAuditLog(path: string, onFailure: (message: string) => void): AuditLog {
-  const file = openSync(path, 'a', 0o600);
+  const file = opened(path);
   let hasFailed = false;
   return {
     observer(event) {
@@ -36,11 +37,18 @@ export function openAuditLog(path: string, onFailure: (message: string) => void)
       } catch (error) {
         if (hasFailed) return;
         hasFailed = true;
-        onFailure(
-          `the audit log cannot be written: ${error instanceof Error ? error.message : String(error)}`,
-        );
+        onFailure(`the audit log cannot be written: ${messageOf(error)}`);
       }
     },
     close: () => closeSync(file),
   };
+}
+
+function opened(path: string): number {
+  try {
+    return openSync(path, 'a', 0o600);
+  } catch (error) {
+    const why = `Cannot write the audit log: ${messageOf(error)}. Name a file this user may write.`;
+    throw new ProxyError('audit_log_failed', why, { cause: error });
+  }
 }

@@ -1,5 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { messageOf, ProxyError } from '../base/errors.ts';
 import type { Metrics } from './metrics.ts';
 
 /** One upstream, as the operator is told of it. */
@@ -30,7 +31,7 @@ const TIMEOUT_MS = 10_000;
 
 /**
  * Serves `/metrics`, `/healthz` and `/readyz` (with `?verbose=1` the upstreams too) on an address of its own: what is
- * for the operator is never on the address that callers use.
+ * for the operator is never on the address that callers use. Rejects with `listen_failed` when it cannot be had.
  */
 export async function listenForMetrics(options: MetricsListenerOptions): Promise<MetricsListener> {
   const server = createServer(
@@ -74,9 +75,12 @@ export async function listenForMetrics(options: MetricsListenerOptions): Promise
   );
   server.timeout = TIMEOUT_MS;
   await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
+    server.once('error', (error) => {
+      const where = `${options.host}:${options.port}`;
+      const why = `Cannot serve metrics on ${where}: ${messageOf(error)}. Give another address with --metrics-listen.`;
+      reject(new ProxyError('listen_failed', why, { cause: error }));
+    });
     server.listen(options.port, options.host, () => {
-      server.off('error', reject);
       resolve();
     });
   });

@@ -1,7 +1,14 @@
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { whenDone } from '../support/cleanup.ts';
 import {
   httpRecord,
   forwardRecord,
+  freePort,
   startHttpProgram,
   startProxy,
   startStdioProgram,
@@ -59,6 +66,14 @@ const talkative = [
 ];
 
 const ARGUMENTS = `{"${CANARY.property}":"${CANARY.argument}"}`;
+
+/** Something to send to on loopback; its origin. */
+async function listening(listener: RequestListener): Promise<string> {
+  const server = createServer(listener);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  whenDone(() => void server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
 
 /** Everything a caller does, with canaries in each place. */
 async function talk(url: string, credential: string): Promise<void> {
@@ -134,6 +149,63 @@ describe('what callers send and get', () => {
     await sleep(100);
     expect(running.stderr()).not.toMatch(ANY_CANARY);
     expect(running.stdout()).toBe('');
+  });
+
+  it('is in no log line, metric, span or audit line, whatever is switched on', async () => {
+    const stub = await startStub({ tools: talkative });
+    const collected: string[] = [];
+    const collector = await listening((request, response) => {
+      const parts: Buffer[] = [];
+      request.on('data', (part: Buffer) => parts.push(part));
+      request.on('end', () => {
+        collected.push(Buffer.concat(parts).toString('latin1'));
+        response.end('{}');
+      });
+    });
+    const metricsPort = await freePort();
+    const running = await startHttpProgram(
+      [
+        ...['--upstream', stub.url, '--log-level', 'debug', '--log-format', 'json'],
+        ...['--metrics-listen', `127.0.0.1:${metricsPort}`, '--audit-log', 'audit.jsonl'],
+      ],
+      { env: { OTEL_EXPORTER_OTLP_ENDPOINT: collector, OTEL_BSP_SCHEDULE_DELAY: '50' } },
+    );
+    await talk(running.url, CANARY.credential);
+    const client = rawHttp(running.url, {
+      era: 'modern',
+      headers: { authorization: `Bearer ${CANARY.credential}` },
+    });
+    const traceId = '0af7651916cd43dd8448eb211c80319c';
+    await client.call('call_read_tool', `{"name":"read_letters","arguments":${ARGUMENTS}}`, {
+      meta: { traceparent: `00-${traceId}-b7ad6b7169203331-01`, baggage: `user=${CANARY.name}`, kept: 1 },
+    });
+    const meta = JSON.parse(stub.callsOf('read_letters').at(-1)?.body ?? '{}') as {
+      params: { _meta: Record<string, unknown> };
+    };
+    expect(meta.params._meta).toMatchObject({ kept: 1 });
+    expect(meta.params._meta['traceparent']).toMatch(new RegExp(`^00-${traceId}-[0-9a-f]{16}-01$`));
+    expect(meta.params._meta['traceparent']).not.toContain('b7ad6b7169203331');
+    expect(meta.params._meta).not.toHaveProperty('baggage');
+
+    const metrics = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
+    expect(metrics).toContain('tool="read_letters"');
+    await until('spans were sent', async () => collected.join('').includes('tools/call read_letters'));
+    const lines = running.stderr().trimEnd().split('\n');
+    const calls = lines
+      .map((line) => JSON.parse(line) as Record<string, unknown>)
+      .filter(({ event }) => event === 'call');
+    expect(calls.length).toBeGreaterThan(20);
+    expect(new Set(calls.map(({ caller }) => caller)).size).toBe(1);
+    expect(calls.at(-1)).toMatchObject({
+      target: 'read_letters',
+      kind: 'read',
+      outcome: 'ok',
+      trace_id: traceId,
+    });
+    const audit = readFileSync(join(running.home, 'audit.jsonl'), 'utf8');
+    expect(audit.split('\n').length).toBeGreaterThan(10);
+    for (const text of [running.stderr(), running.stdout(), metrics, audit, ...collected])
+      expect(text).not.toMatch(ANY_CANARY);
   });
 
   it('of one caller is in no answer to another', async () => {

@@ -195,6 +195,8 @@ export interface RawHttpOptions {
 }
 
 export interface RawRequestOptions {
+  /** Further members of a modern request's `_meta`. */
+  readonly meta?: Readonly<Record<string, unknown>>;
   /** Added to the request's headers; an empty text leaves that header out. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly id?: number | string;
@@ -278,6 +280,7 @@ function metaFor(era: 'modern' | 'legacy', options: RawRequestOptions): Record<s
     'io.modelcontextprotocol/clientCapabilities': options.clientCapabilities ?? {},
     ...(options.logLevel !== undefined && { 'io.modelcontextprotocol/logLevel': options.logLevel }),
     ...progress,
+    ...options.meta,
   };
 }
 
