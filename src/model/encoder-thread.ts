@@ -68,8 +68,7 @@ class EncoderThread implements Embedder {
   ): Promise<readonly Float32Array[]> {
     signal?.throwIfAborted();
     if (this.#isClosed) throw stopped('it was closed');
-    this.#thread ??= this.#restart();
-    const thread = await this.#thread;
+    const thread = await (this.#thread ?? this.#startAgain());
     signal?.throwIfAborted();
     const all = await thread.embed(texts, role, signal);
     return texts.map((_, i) => all.subarray(i * this.dimensions, (i + 1) * this.dimensions));
@@ -97,12 +96,18 @@ class EncoderThread implements Embedder {
     return this.#ends.filter((at) => this.#clock.now() - at < WINDOW_MS);
   }
 
+  #startAgain(): Promise<Thread> {
+    const starting = this.#restart();
+    this.#thread = starting;
+    starting.catch(() => {
+      this.#thread = undefined;
+    });
+    return starting;
+  }
+
   async #restart(): Promise<Thread> {
     const ends = this.#recentEnds().length;
-    if (ends > MOST_RESTARTS) {
-      this.#thread = undefined;
-      throw stopped(`it ended ${ends} times within ${WINDOW_MS / 60_000} minutes`);
-    }
+    if (ends > MOST_RESTARTS) throw stopped(`it ended ${ends} times within ${WINDOW_MS / 60_000} minutes`);
     let thread: Thread;
     try {
       thread = await this.#start();
@@ -141,6 +146,8 @@ function startThread(data: ThreadData, program: URL): Promise<Thread> {
     resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB },
     // What it prints would be taken for the protocol's.
     stdout: true,
+    // Those of this process may be about its own program.
+    execArgv: [],
   });
   const waiting = new Map<number, Waiting>();
   let jobs = 0;

@@ -83,9 +83,7 @@ function serve(encoder: Encoder, cache: VectorCache | undefined): void {
   function kept(cache: VectorCache, text: string): Float32Array {
     const found = cache.get(text);
     if (found !== undefined) return found;
-    const vector = encoder.encode(text, 'document');
-    cache.add(text, vector);
-    return vector;
+    return cache.add(text, encoder.encode(text, 'document'));
   }
 
   function receive(message: ToThread): void {

@@ -1,0 +1,166 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readdirSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterEach, describe, expect, it } from 'vitest';
+import { writePackedModel } from '../../test/support/packed-model.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Embedder } from '../search/embedder.ts';
+import { openEncoderThread } from './encoder-thread.ts';
+import { openEmbedder } from './open-embedder.ts';
+import { openPackedEncoder } from './packed/packed-encoder.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'encoder-thread-'));
+const model = join(folder, 'encoder.safetensors');
+writePackedModel(model);
+
+const opened: Embedder[] = [];
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((embedder) => embedder.close()));
+});
+
+async function openPacked(cacheFolder: string | null = null): Promise<Embedder> {
+  const embedder = await openEmbedder({ kind: 'packed' }, { packedFile: model, cacheFolder });
+  opened.push(embedder!);
+  return embedder!;
+}
+
+/** Such a thread as ends by itself. */
+async function openCrashing(file = 'first', clock?: Clock): Promise<Embedder> {
+  const program = new URL('../../test/support/crashing-encoder.mjs', import.meta.url);
+  const data = { source: { kind: 'packed' as const, file }, cacheFolder: undefined };
+  const embedder = await openEncoderThread(data, { program, ...(clock === undefined ? {} : { clock }) });
+  opened.push(embedder);
+  return embedder;
+}
+
+/** Bytes of all vectors: compared as one, because listing where thousands of numbers differ takes minutes. */
+const bytesOf = (vectors: readonly Float32Array[]): Buffer =>
+  Buffer.concat(
+    vectors.map(({ buffer, byteOffset, byteLength }) => Buffer.from(buffer, byteOffset, byteLength)),
+  );
+
+const many = (count: number): string[] =>
+  Array.from({ length: count }, (_, i) => `open the list ${'x'.repeat(i % 30)} of issue`);
+
+describe('an embedder on a thread', () => {
+  it('gives the vectors its encoder gives, in order', async () => {
+    const embedder = await openPacked();
+    const here = openPackedEncoder(model);
+    expect(embedder.id).toBe(here.id);
+    expect(embedder.dimensions).toBe(512);
+    const texts = ['open', '', 'list the issue'];
+    const vectors = await embedder.embed(texts, 'question');
+    expect(bytesOf(vectors).equals(bytesOf(texts.map((text) => here.encode(text, 'question'))))).toBe(true);
+    expect(await embedder.embed([], 'document')).toEqual([]);
+    here.close();
+  });
+
+  it('answers a question before the documents that came first', async () => {
+    const embedder = await openPacked();
+    const done: string[] = [];
+    await Promise.all([
+      embedder.embed(many(150), 'document').then(() => done.push('documents')),
+      embedder.embed(['open'], 'question').then(() => done.push('question')),
+    ]);
+    expect(done).toEqual(['question', 'documents']);
+  });
+
+  it('stops embedding what is aborted', async () => {
+    const embedder = await openPacked();
+    const abort = new AbortController();
+    const asked = embedder.embed(many(5_000), 'document', abort.signal);
+    await embedder.embed(['open'], 'question');
+    abort.abort(new Error('enough'));
+    await expect(asked).rejects.toThrow('enough');
+    // Comes behind the 5,000 unless they are gone.
+    const start = performance.now();
+    await embedder.embed(['list'], 'document');
+    expect(performance.now() - start).toBeLessThan(5_000);
+    await expect(embedder.embed(['x'], 'question', AbortSignal.abort(new Error('before')))).rejects.toThrow(
+      'before',
+    );
+  });
+
+  it('keeps vectors of documents for the next run, and gives the same then', async () => {
+    const cacheFolder = join(folder, 'cache');
+    const first = await openPacked(cacheFolder);
+    const vectors = await first.embed(many(20), 'document');
+    await first.embed(['a question is not kept'], 'question');
+    await first.close();
+    const [id] = readdirSync(join(cacheFolder, 'vectors'));
+    expect(readdirSync(join(cacheFolder, 'vectors', id!))).toHaveLength(1);
+    const second = await openPacked(cacheFolder);
+    expect(bytesOf(await second.embed(many(20), 'document')).equals(bytesOf(vectors))).toBe(true);
+  });
+
+  it('rejects what is asked of it after it was closed, or waits when it is', async () => {
+    const embedder = await openPacked();
+    const waiting = embedder.embed(many(5_000), 'document');
+    const rejected = expect(waiting).rejects.toMatchObject({ code: 'model_stopped' });
+    await embedder.close();
+    await rejected;
+    await expect(embedder.embed(['a'], 'question')).rejects.toMatchObject({ code: 'model_stopped' });
+    await embedder.close();
+  });
+
+  it('says what is wrong with the model when it cannot be opened', async () => {
+    const missing = openEmbedder({ kind: 'packed' }, { packedFile: join(folder, 'none') });
+    await expect(missing).rejects.toMatchObject({ code: 'model_missing' });
+    await expect(openCrashing('unopened')).rejects.toMatchObject({
+      code: 'model_missing',
+      message: 'no file',
+    });
+    await expect(openCrashing('silent')).rejects.toMatchObject({ code: 'model_stopped' });
+  });
+
+  it('is none when none is chosen', async () => {
+    expect(await openEmbedder({ kind: 'none' })).toBeUndefined();
+  });
+
+  it('keeps the process alive only while somebody waits', async () => {
+    const program = `
+      const { openEmbedder } = await import(${JSON.stringify(new URL('../../dist/model/open-embedder.js', import.meta.url).href)});
+      const embedder = await openEmbedder({ kind: 'packed' }, { packedFile: ${JSON.stringify(model)}, cacheFolder: null });
+      const [vector] = await embedder.embed(['open'], 'question');
+      console.log(vector.length);
+    `;
+    const run = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program]);
+    expect(run.stdout).toBe('512\n');
+  });
+});
+
+describe('a thread that ends unasked', () => {
+  it.each(['exit', 'throw'])(
+    '(%s) rejects what waits, and is started again with the next text',
+    async (how) => {
+      const embedder = await openCrashing();
+      const waiting = embedder.embed(['never'], 'document');
+      const crash = embedder.embed([how], 'question');
+      await expect(crash).rejects.toMatchObject({ code: 'model_stopped', retryable: true });
+      await expect(waiting).rejects.toMatchObject({ code: 'model_stopped' });
+      // A new thread: it counts from 1 again.
+      expect(await embedder.embed(['abc'], 'question')).toEqual([Float32Array.of(3, 1)]);
+    },
+  );
+
+  it('is not for one job that failed', async () => {
+    const embedder = await openCrashing();
+    await embedder.embed(['a'], 'question');
+    await expect(embedder.embed(['fail'], 'question')).rejects.toMatchObject({ code: 'model_invalid' });
+    expect(await embedder.embed(['ab'], 'question')).toEqual([Float32Array.of(2, 2)]);
+  });
+
+  it('is started again three times in ten minutes, and then once they are over', async () => {
+    let now = 0;
+    const embedder = await openCrashing('first', { now: () => now });
+    for (let i = 0; i < 4; i++) {
+      await expect(embedder.embed(['exit'], 'question')).rejects.toThrow('thread ended');
+    }
+    await expect(embedder.embed(['a'], 'question')).rejects.toThrow('it ended 4 times within 10 minutes');
+    await expect(embedder.embed(['a'], 'question')).rejects.toThrow('it ended 4 times within 10 minutes');
+    now = 600_001;
+    expect(await embedder.embed(['a'], 'question')).toEqual([Float32Array.of(1, 1)]);
+  });
+});
