@@ -66,6 +66,7 @@ export function writePackedModel(path: string, { added, metadata = {}, seed = 1 
   const tensors: Record<string, readonly [string, readonly number[], ArrayBufferView]> = {
     charsmap: ['U8', [emptyCharsmap().length], emptyCharsmap()],
     levels: ['F32', [8], Float32Array.of(-2.15, -1.34, -0.76, -0.25, 0.25, 0.76, 1.34, 2.15)],
+    fine_levels: ['F32', [16], Float32Array.from({ length: 16 }, (_, i) => -2.4 + 0.32 * i)],
   };
   const linear = (name: string, outputs: number, inputs: number, hasBias: boolean): void => {
     tensors[name] = ['I8', [outputs, inputs], eights(outputs * inputs)];
@@ -115,6 +116,11 @@ export function writePackedModel(path: string, { added, metadata = {}, seed = 1 
       [count + 3],
       Uint16Array.from({ length: count + 3 }, () => 0x2c00 + random() * 1023),
     ];
+    // Every third row has a fourth bit.
+    const fine = Uint32Array.from({ length: Math.ceil(count / 3) }, (_, i) => 3 * i);
+    tensors[`${name}.fine_rows`] = ['U32', [fine.length], fine];
+    const bits = Uint8Array.from({ length: fine.length * 64 }, () => random() * 256);
+    tensors[`${name}.fine`] = ['U8', [fine.length, 64], bits];
     return {
       name,
       unknownRow: count,

@@ -6,8 +6,9 @@ import { Charsmap } from '../tokenizer/charsmap.ts';
 import { UnigramSegmenter } from '../tokenizer/unigram.ts';
 
 /**
- * The packed model's file: one or more vocabularies with a row of 512 numbers for each piece, three bits a number,
- * and the weights of the body that makes one vector of a text's rows. training/README.md says how it is made.
+ * The packed model's file: one or more vocabularies with a row of 512 numbers for each piece, three bits a number
+ * (four where the row is used often), and the weights of the body that makes one vector of a text's rows.
+ * training/README.md says how it is made.
  */
 
 /** Numbers of a row, and of a vector. */
@@ -24,6 +25,8 @@ export const BRANCHES = [
 export const BRANCH_LENGTH = 256;
 
 const ROW_BYTES = (ROW_LENGTH * 3) / 8;
+/** Of a row with four bits a number: the fourth ones. */
+const FINE_BYTES = ROW_LENGTH / 8;
 
 /** Weights of one linear step: `outputs` rows of `inputs` 8-bit numbers, each row with a scale and a bias. */
 export interface Linear {
@@ -90,7 +93,9 @@ export class PackedFile {
   readonly #file: SafetensorsFile;
   readonly #rows: readonly RowTable[];
   readonly #levels: Float32Array;
+  readonly #fineLevels: Float32Array;
   readonly #packed = new Uint8Array(ROW_BYTES);
+  readonly #fine = new Uint8Array(FINE_BYTES);
 
   /** Throws `model_missing` or `model_invalid`, saying what is wrong with which file. */
   constructor(path: string) {
@@ -98,6 +103,8 @@ export class PackedFile {
     try {
       const metadata = readMetadata(this.#file.metadata.get('packed'));
       this.#levels = floats(this.#file, 'levels', 8);
+      const hasFine = this.#file.tensors.has('fine_levels');
+      this.#fineLevels = hasFine ? floats(this.#file, 'fine_levels', 16) : new Float32Array(16);
       this.charsmap = new Charsmap(this.#file.read(this.#file.tensor('charsmap', 'U8', [undefined])));
       const opened = openVocabularies(this.#file, metadata);
       this.vocabularies = opened.vocabularies;
@@ -116,18 +123,23 @@ export class PackedFile {
     }
   }
 
-  /** Reads the row of one vocabulary (by its place in `vocabularies`) into `target`, which has `ROW_LENGTH` numbers. */
+  /** Reads a row of one vocabulary (by its place in `vocabularies`) into `target`, which has `ROW_LENGTH` numbers. */
   readRow(vocabulary: number, row: number, target: Float32Array): void {
     const table = this.#rows[vocabulary]!;
     const packed = this.#packed;
     this.#file.readInto(packed, table.codes, row * ROW_BYTES);
-    const levels = this.#levels;
     const scale = halfFloat(table.scales[row]!);
+    const place = placeOf(row, table.fineRows);
+    const isFine = place >= 0 && table.fine !== undefined;
+    if (isFine) this.#file.readInto(this.#fine, table.fine, place * FINE_BYTES);
     for (let byte = 0, i = 0; byte < ROW_BYTES; byte += 3, i += 8) {
       let bits = packed[byte]! | (packed[byte + 1]! << 8) | (packed[byte + 2]! << 16);
+      let more = this.#fine[i >> 3]!;
       for (let j = 0; j < 8; j++) {
-        target[i + j] = levels[bits & 7]! * scale;
+        const level = isFine ? this.#fineLevels[2 * (bits & 7) + (more & 1)]! : this.#levels[bits & 7]!;
+        target[i + j] = level * scale;
         bits >>= 3;
+        more >>= 1;
       }
     }
   }
@@ -141,6 +153,9 @@ export class PackedFile {
 interface RowTable {
   readonly codes: Tensor;
   readonly scales: Uint16Array;
+  /** Numbers of the rows that have a fourth bit, ascending, and where these lie. */
+  readonly fineRows: Uint32Array;
+  readonly fine: Tensor | undefined;
 }
 
 interface Metadata {
@@ -237,13 +252,39 @@ function openVocabularies(
     const codes = file.tensor(`${name}.rows`, 'U8', [rows, ROW_BYTES]);
     const scales = new Uint16Array(file.read(file.tensor(`${name}.row_scale`, 'F16', [rows])).buffer);
     if (scales.some((half) => (half & 0x7c00) === 0x7c00)) throw new Error(notNumbers(`${name}.row_scale`));
-    tables.push({ codes, scales });
+    tables.push({ codes, scales, ...fineOf(file, name, rows) });
     const segmenter = new UnigramSegmenter({ bytes, lengths, scores }, { precision: 'single' });
     vocabularies.push({ name, segmenter, scores, unknownRow, beginRow, endRow, firstRow, textMargin });
     firstRow += rows;
   }
   const [base, ...added] = vocabularies;
   return { vocabularies: [base!, ...added], tables };
+}
+
+function fineOf(
+  file: SafetensorsFile,
+  name: string,
+  rows: number,
+): { readonly fineRows: Uint32Array; readonly fine: Tensor | undefined } {
+  if (!file.tensors.has(`${name}.fine_rows`)) return { fineRows: new Uint32Array(), fine: undefined };
+  file.tensor('fine_levels', 'F32', [16]);
+  const fineRows = new Uint32Array(file.read(file.tensor(`${name}.fine_rows`, 'U32', [undefined])).buffer);
+  if (fineRows.some((row, i) => row >= rows || (i > 0 && row <= fineRows[i - 1]!))) {
+    throw new Error(`its tensor "${name}.fine_rows" does not name rows in order`);
+  }
+  return { fineRows, fine: file.tensor(`${name}.fine`, 'U8', [fineRows.length, FINE_BYTES]) };
+}
+
+/** Place of a row among ascending ones, or −1. */
+function placeOf(row: number, rows: Uint32Array): number {
+  let low = 0;
+  let high = rows.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (rows[middle]! < row) low = middle + 1;
+    else high = middle;
+  }
+  return rows[low] === row ? low : -1;
 }
 
 function readBody(file: SafetensorsFile, epsilon: number): BodyWeights {
