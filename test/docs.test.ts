@@ -10,6 +10,7 @@ import { errorsPage } from '../scripts/docs/errors-page.ts';
 import { limitsPage } from '../scripts/docs/limits-page.ts';
 import { metricsPage } from '../scripts/docs/metrics-page.ts';
 import { toolsPage } from '../scripts/docs/tools-page.ts';
+import { registriesPage } from '../scripts/docs/registries-page.ts';
 import { SAMPLE_TOOLS } from '../scripts/docs/try.ts';
 import type { Try, TriedResult } from '../scripts/docs/try.ts';
 import { wirePage } from '../scripts/docs/wire-page.ts';
@@ -100,6 +101,9 @@ describe('the reference pages', () => {
   });
   it('metrics.md is fresh', async () => {
     await isFresh('metrics.md', metricsPage());
+  });
+  it('registries.md is fresh', async () => {
+    await isFresh('registries.md', registriesPage());
   });
   it('compatibility-wire.md is fresh, and the tests it names are there', async () => {
     await isFresh('compatibility-wire.md', wirePage());

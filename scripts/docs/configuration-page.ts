@@ -130,7 +130,7 @@ export async function configurationPage(attempt: Try): Promise<string> {
     ),
     `Keys that concern another client's own screens and approvals are passed over: ${[...IGNORED_KEYS].map(code).join(', ')}. Keys that would change something there and change nothing here are named in a note when the proxy starts: ${[...INEFFECTIVE_KEYS].map(code).join(', ')}. Any other key is named too, with the one it may have been meant to be.`,
     '### Registries',
-    'Registries of MCP servers that `mcpproxy search-servers --list-registries` shall know beside those that ship, and changes of those:',
+    'Registries of MCP servers that `mcpproxy search-servers --list-registries` shall know beside those that ship, and changes of those ([discovery.md](discovery.md#your-own-registries) says more):',
     block('json', REGISTRIES),
     table(
       ['Key', 'Also read as', 'Meaning'],
@@ -141,8 +141,6 @@ export async function configurationPage(attempt: Try): Promise<string> {
       ]),
     ),
     `Protocols: ${knownFacts().protocols.map(code).join(', ')}. Of a registry that ships only ${code('enabled')}, ${code('allowInsecure')} and ${code('apiKeyEnv')} can be set.`,
-    '### Registries',
-    '`registries` is a list of registries of your own, in which `search-servers` finds servers; [discovery.md](discovery.md#your-own-registries) has its keys.',
     '### Mistakes',
     'All mistakes are said at once, each with where it came from, and the program ends with exit code 78. With this file:',
     block('json', MISTAKEN),

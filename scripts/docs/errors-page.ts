@@ -33,7 +33,7 @@ const REFUSALS: readonly Example[] = [
     args: { name: 'library__burn_everything', arguments: {} },
   },
   {
-    title: 'One of the five tools themselves',
+    title: 'One of our own tools',
     metaTool: 'call_read_tool',
     args: { name: 'search_tools', arguments: { query: 'boats' } },
   },

@@ -35,7 +35,12 @@ const ORDER: readonly MetaToolName[] = [
 
 /** `docs/tools.md`. */
 export async function toolsPage(attempt: Try): Promise<string> {
-  const definitions = metaToolDefinitions({ upstreams: [], maxBatchCalls: 10, discovery: true });
+  const definitions = metaToolDefinitions({
+    upstreams: [],
+    maxBatchCalls: 10,
+    discovery: true,
+    manage: true,
+  });
   const ordered = [
     ...ORDER.flatMap((name) => definitions.find((definition) => definition.name === name) ?? []),
     ...definitions.filter(({ name }) => !ORDER.includes(name)),
@@ -55,13 +60,13 @@ export async function toolsPage(attempt: Try): Promise<string> {
         String(tokensOf(definition)),
       ]),
     ),
-    `The first five come to ${tokensOfAll(ordered.slice(0, ORDER.length))} tokens of name, description and input schema, which is what clients hand to a model (counted with o200k). The description of ${code('search_tools')} ends with the names of the servers behind the proxy, up to 400 characters more. ${code('search_servers')} is there only with the setting ${code('discovery')}.`,
+    `The first five come to ${tokensOfAll(ordered.slice(0, ORDER.length))} tokens of name, description and input schema, which is what clients hand to a model (counted with o200k). The description of ${code('search_tools')} ends with the names of the servers behind the proxy, up to 400 characters more. The last two are there in a local run (stdio, or HTTP on this machine, nothing forwarded), where all come to ${tokensOfAll(ordered)}; behind a gateway ${code('discovery')} adds ${code('search_servers')} alone. [discovery.md](discovery.md#for-models) says what an agent may do with them.`,
     'Each carries `_meta: { "anthropic/alwaysLoad": true }`, for clients that would otherwise defer it: a search tool that has to be searched for first helps nobody.',
     ...sections,
     '## Names',
     'With one server behind the proxy, tools keep their own names. With several, a tool is called `<server>__<tool>`; its own name alone is understood too, where only one server has it. A server whose name is not fit for that (`music school`) is given one that is (`music-school`).',
     '## What counts as reading',
-    'A tool reads only if its server marks it so (`readOnlyHint: true`), the server is one you configured, and no `writeTools` pattern matches the tool. Everything else is a write, also what carries no mark.',
+    'A tool reads only if its server marks it so (`readOnlyHint: true`), the server is one you configured (or approved, when an agent added it), and no `writeTools` pattern matches the tool. Everything else is a write, also what carries no mark.',
     '## Results',
     'A called tool’s result comes as its server wrote it: text, images, structured content, unknown fields, integers of any size. [compatibility-wire.md](compatibility-wire.md) says what is kept between which generations of the protocol, [errors.md](errors.md) what is answered when a call is refused or fails.',
   );

@@ -1,6 +1,7 @@
 import { mistakeInGuardedUrl } from '../net/guarded-fetch.ts';
 import { launchOf } from './launch.ts';
 import type { ListedPackage, ListedRemote, ListedServer } from './listed-server.ts';
+import { wellKnownNear } from './near-package.ts';
 import type { ServerPackages } from './packages/detect.ts';
 import type { Registry } from './registries.ts';
 import type { Alternative, ServerEntry } from './server-entry.ts';
@@ -31,6 +32,11 @@ export function entryOf(
   const chosen = launches.find(({ launch }) => launch.argv !== null) ?? launches[0];
   for (const { launch } of launches) if (launch.note !== undefined) notes.push(launch.note);
   const argv = chosen?.launch.argv ?? null;
+  for (const { type, identifier } of packages) {
+    const near = type === 'npm' || type === 'pypi' ? wellKnownNear(type, identifier) : undefined;
+    if (near !== undefined)
+      notes.push(`look twice: its package ${identifier} is one letter away from the well-known ${near}`);
+  }
   const argInputs = chosen?.listed.argInputs ?? [];
   const tags = labelsOf(server, packages, remotes, registry);
   return {

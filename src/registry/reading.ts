@@ -24,6 +24,7 @@ export function reachOf(
     readonly fetch: GuardedFetch;
     readonly limits: ReadingLimits;
     readonly key: string | undefined;
+    readonly env: Readonly<Record<string, string | undefined>>;
     readonly onRequest?: ((url: URL) => void) | undefined;
   },
   signal: AbortSignal,
@@ -44,7 +45,7 @@ export function reachOf(
         .get({
           url,
           rules: { allowInsecure: registry.allowInsecure, allowPrivate: registry.allowPrivate },
-          headers: keyHeaders(registry, parts.key),
+          headers: { ...keyHeaders(registry, parts.key), ...ownHeaders(registry, parts.env) },
           attemptMs: limits.registryAttemptMs,
           tries: TRIES,
           maxBytes: limits.maxRegistryBytes,
@@ -81,6 +82,15 @@ function keyHeaders(registry: Registry, key: string | undefined): Readonly<Recor
   if (key === undefined) return {};
   const { keyHeader }: RegistrySource = sourceOf(registry.protocol);
   return keyHeader === undefined ? { authorization: `Bearer ${key}` } : { [keyHeader]: key };
+}
+
+function ownHeaders(
+  registry: Registry,
+  env: Readonly<Record<string, string | undefined>>,
+): Readonly<Record<string, string>> {
+  const { ownHeader }: RegistrySource = sourceOf(registry.protocol);
+  const value = ownHeader === undefined ? undefined : env[ownHeader.variable] || undefined;
+  return ownHeader === undefined || value === undefined ? {} : { [ownHeader.name]: value };
 }
 
 function refusedBy(registry: Registry, refusal: FetchRefusal): ProxyError {

@@ -150,6 +150,7 @@ export function createServerFinder(options: ServerFinderOptions): ServerFinder {
         fetch,
         limits,
         key: keyOf(registry),
+        env,
         onRequest: onRequest === undefined ? undefined : (url) => onRequest(`GET ${url.href}`),
       },
       deadline.signal,
@@ -230,7 +231,7 @@ export function createServerFinder(options: ServerFinderOptions): ServerFinder {
       async (signal): Promise<Reading> => {
         const deadline = openDeadline(signal, limits.registryAttemptMs);
         try {
-          const reach = reachOf(registry, { fetch, limits, key: keyOf(registry) }, deadline.signal);
+          const reach = reachOf(registry, { fetch, limits, key: keyOf(registry), env }, deadline.signal);
           const listed = await sourceOf(registry.protocol).details?.(id, reach);
           const found = listed === undefined ? [] : [{ registry, listed, entry: entryOf(listed, registry) }];
           return { found, size: 1, isWorthKeeping: true, isWhole: true, warnings: [] };

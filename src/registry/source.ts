@@ -37,6 +37,8 @@ export interface RegistrySource {
   readonly searches?: 'names' | 'everything';
   /** The header its registry wants a key in. Absent: `Authorization`, as a bearer. */
   readonly keyHeader?: string;
+  /** A header beside the key, and the environment variable its value is taken from when that is set. */
+  readonly ownHeader?: { readonly name: string; readonly variable: string };
   /** Whether its servers have tags beside the labels we derive. */
   readonly hasTags: boolean;
   /** Whether what it lists can be added: it gives endpoints or packages. */

@@ -41,7 +41,7 @@ async function shippedAtFixture(
       registrySearch: true,
       checkServerRepo: false,
       limits: { registryAttemptMs: 5_000, registrySearchMs: 10_000, maxRegistryBytes: 16_777_216 },
-      env: { SMITHERY_API_KEY: 'k', PULSEMCP_API_KEY: 'k' },
+      env: { SMITHERY_API_KEY: 'k', PULSEMCP_API_KEY: 'k', PULSEMCP_TENANT_ID: 'team' },
       home: '/nonexistent',
       platform: 'linux',
       fetch: {
@@ -152,7 +152,7 @@ describe('the command lines of the brief, as printed', () => {
     });
     const { stdout } = await run('mcpproxy search-servers --registry pulse --tag finance --limit 5 --json');
     expect(JSON.parse(stdout)).toHaveLength(5);
-    expect(fixture.headers[0]).toMatchObject({ 'x-api-key': 'k' });
+    expect(fixture.headers[0]).toMatchObject({ 'x-api-key': 'k', 'x-tenant-id': 'team' });
     expect(fixture.headers[0]?.authorization).toBeUndefined();
   });
 
@@ -172,6 +172,7 @@ describe('the command lines of the brief, as printed', () => {
     ]);
     expect(fixture.requests[0]).toContain('q=database');
     expect(fixture.headers[0]?.authorization).toBe('Bearer k');
+    expect(fixture.headers[0]?.['x-tenant-id']).toBeUndefined();
   });
 
   it('mcpproxy search-servers --list-registries', async () => {

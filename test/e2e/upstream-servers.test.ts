@@ -603,7 +603,7 @@ describe('a person at the command line', () => {
     for (const [args, code, says] of [
       [
         ['add', '--name', 'x', '--url', 'wss://a.test/mcp'],
-        1,
+        78,
         'WebSocket URL (wss:), which MCP does not use',
       ],
       [['add', '--name', 'x', '--url', 'file:///etc/passwd'], 78, 'only https: and http: can be called'],

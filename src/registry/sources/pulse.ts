@@ -13,6 +13,8 @@ import { generic } from './generic.ts';
 export const pulse: RegistrySource = {
   searches: 'names',
   keyHeader: 'x-api-key',
+  // Keys of its administrators name whose view is read.
+  ownHeader: { name: 'x-tenant-id', variable: 'PULSEMCP_TENANT_ID' },
   hasTags: true,
   isAddable: true,
   async *pages(query, reach) {
