@@ -165,8 +165,16 @@ describe('what callers send and get', () => {
     const metricsPort = await freePort();
     const running = await startHttpProgram(
       [
-        ...['--upstream', stub.url, '--log-level', 'debug', '--log-format', 'json'],
-        ...['--metrics-listen', `127.0.0.1:${metricsPort}`, '--audit-log', 'audit.jsonl'],
+        '--upstream',
+        stub.url,
+        '--log-level',
+        'debug',
+        '--log-format',
+        'json',
+        '--metrics-listen',
+        `127.0.0.1:${metricsPort}`,
+        '--audit-log',
+        'audit.jsonl',
       ],
       { env: { OTEL_EXPORTER_OTLP_ENDPOINT: collector, OTEL_BSP_SCHEDULE_DELAY: '50' } },
     );
