@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { CLIENTS, textOf, type CallResult, type Target, type TestClient } from '../support/clients.ts';
-import { HARBOUR_INSTRUCTIONS, harbourChild, harbourTools, META_TOOLS } from '../support/harbour.ts';
+import {
+  HARBOUR_INSTRUCTIONS,
+  harbourChild,
+  harbourTools,
+  LOCAL_TOOLS,
+  META_TOOLS,
+} from '../support/harbour.ts';
 import { httpRecord, programTarget, startProxy, stdioRecord } from '../support/proxy.ts';
 import { scriptStdio, type StdioScript } from '../support/stdio-upstream.ts';
 import { startStub, type StubScript } from '../support/stub-upstream.ts';
@@ -27,7 +33,7 @@ async function searched(client: TestClient, query: string): Promise<SearchAnswer
 
 /** Everything an agent does, with one client. */
 async function walk(client: TestClient): Promise<void> {
-  expect((await client.listTools()).map((tool) => tool.name)).toEqual(META_TOOLS);
+  expect([META_TOOLS, LOCAL_TOOLS]).toContainEqual((await client.listTools()).map((tool) => tool.name));
 
   const found = await searched(client, 'when is high water');
   expect(found.total).toBe(4);

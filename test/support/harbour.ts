@@ -65,6 +65,18 @@ export const harbourChild: readonly StdioTool[] = [
   },
 ];
 
+/** What a local run shows. */
+export const LOCAL_TOOLS = [
+  'call_read_tool',
+  'call_read_tools',
+  'call_write_tool',
+  'describe_tool',
+  'search_servers',
+  'search_tools',
+  'upstream_servers',
+];
+
+/** What every run shows. */
 export const META_TOOLS = [
   'call_read_tool',
   'call_read_tools',
