@@ -11,7 +11,8 @@ import { PROXY } from './conformance-proxy.mjs';
 
 const CALL_MS = 30_000;
 const ERAS = ['legacy', 'auto', 'modern'];
-const NAMES = 'call_read_tool call_read_tools call_write_tool describe_tool search_tools';
+const NAMES =
+  'call_read_tool call_read_tools call_write_tool describe_tool search_servers search_tools upstream_servers';
 
 /**
  * @typedef {object} Step
