@@ -6,6 +6,7 @@ export { createProxy } from './app.ts';
 export type { ListedTool, LocalCaller, Proxy, ProxyOptions, UnavailableUpstream } from './app.ts';
 export type { Config } from './config/config.ts';
 export type { UpstreamRecord, UpstreamTransport } from './roster/record.ts';
+export type { UpstreamStore } from './roster/store.ts';
 export { DEFAULT_LIMITS } from './base/limits.ts';
 export type { Limits } from './base/limits.ts';
 export { ProxyError } from './base/errors.ts';

@@ -20,6 +20,7 @@ export async function askLine(
   { isHidden = false }: { readonly isHidden?: boolean } = {},
 ): Promise<string | undefined> {
   const { createInterface } = await import('node:readline');
+  if (signal.aborted) return undefined;
   let isQuestionOut = false;
   // The line editor writes back what is typed; of a secret only the question itself gets through.
   const shown = new Writable({
@@ -33,7 +34,6 @@ export async function askLine(
   prompt.on('SIGINT', () => process.emit('SIGINT'));
   const onAbort = (): void => prompt.close();
   signal.addEventListener('abort', onAbort, { once: true });
-  if (signal.aborted) onAbort();
   return new Promise((resolve) => {
     prompt.once('close', () => {
       signal.removeEventListener('abort', onAbort);

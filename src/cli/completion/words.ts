@@ -2,6 +2,7 @@ import { flagOf, placesOf, SETTING_NAMES, settingOf } from '../../config/setting
 import type { SettingName } from '../../config/settings.ts';
 import { CLI_FLAGS, GLOBAL_FLAGS } from '../command-line.ts';
 import type { CliFlagName } from '../command-line.ts';
+import { KNOWN_MODELS } from '../../model/fetch/known-models.ts';
 import { COMMANDS } from '../command.ts';
 
 /** What may follow a flag: nothing, some file, some folder, one of these words, or something nobody can guess. */
@@ -38,6 +39,12 @@ const KNOWN_VALUES: Readonly<Record<string, readonly string[]>> = {
   embedder: ['none', 'packed'],
 };
 
+/** The few commands whose operands are known words. */
+const KNOWN_OPERANDS: Readonly<Record<string, readonly string[]>> = {
+  completion: SHELLS,
+  'fetch-model': Object.keys(KNOWN_MODELS),
+};
+
 /** Flags every command takes: the global ones and the settings. */
 export function commonFlags(): FlagWord[] {
   const settings = SETTING_NAMES.filter((name) => placesOf(name).includes('flag')).map(settingFlag);
@@ -49,7 +56,7 @@ export function commandWords(): CommandWord[] {
     name,
     sentence: command.sentence,
     flags: command.flags.map(cliFlag),
-    operands: name === 'completion' ? SHELLS : [],
+    operands: KNOWN_OPERANDS[name] ?? [],
   }));
   const help = { name: 'help', sentence: 'Show the help of a command.', flags: [] };
   return [...commands, { ...help, operands: commands.map(({ name }) => name) }];
