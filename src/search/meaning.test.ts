@@ -63,22 +63,22 @@ test('goes by words when the vector is like nothing', () => {
   expect(outcome.basis).toBe('words');
 });
 
-test('counts documents without a vector, goes by words until half are there, then by both', () => {
-  const pool = createDocumentPool();
-  const index = pool.openView(TOOLS);
+test('counts documents without a vector, goes by words until a quarter are there, then by both', () => {
+  const tools = [...TOOLS, tool('close_door', 'Locks the front door.')];
+  const index = createDocumentPool().openView(tools);
   const vector = vectorOf('dog');
   const basis = (): string => index.search('storm', { limit: 4, vector }).basis;
-  expect(index.documents).toEqual({ all: 4, embedded: 0 });
-  expect(index.unembedded()).toEqual([0, 1, 2, 3]);
-  const bases = TOOLS.map((one, position) => {
+  expect(index.documents).toEqual({ all: 5, embedded: 0 });
+  expect(index.unembedded()).toEqual([0, 1, 2, 3, 4]);
+  const bases = tools.map((one, position) => {
     index.setVector(position, vectorOf(one.description));
     return basis();
   });
-  expect(bases).toEqual(['words', 'part', 'part', 'meaning']);
+  expect(bases).toEqual(['words', 'part', 'part', 'part', 'meaning']);
   expect(index.unembedded()).toEqual([]);
 });
 
-test('a document without a vector stands where words put it', () => {
+test('a document without a vector is guessed by its words', () => {
   const index = createDocumentPool().openView(TOOLS);
   for (const position of [0, 1, 2]) index.setVector(position, vectorOf(TOOLS[position]!.description));
   expect(namesOf(index, 'unlock the front door', vectorOf('dog'))[0]).toBe('open_door');

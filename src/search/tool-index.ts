@@ -41,7 +41,7 @@ export interface SearchOutcome {
 
 /**
  * `words`: by words alone, because the question has no vector or too few of the view's documents do; `part`: by words
- * and meaning, while some documents still have no vector and stand where words put them; `meaning`: by both.
+ * and meaning, while some documents still have no vector and are guessed by their words; `meaning`: by both.
  */
 export type Basis = 'words' | 'part' | 'meaning';
 
@@ -68,7 +68,10 @@ export interface ExplainedMatch extends Match {
   readonly named: number;
   /** What its words add: `metFactor · Σ terms.score`, times 0.15 when meaning takes part. */
   readonly words: number;
-  /** What meaning adds: how far its similarity lies above the view's mean, in standard deviations. */
+  /**
+   * What meaning adds: how far its similarity lies above the view's mean, in standard deviations; for a tool without a
+   * vector, what its words let expect.
+   */
   readonly meaning: number;
   /** The cosine of the question and the tool; absent when the tool has no vector or the question had none. */
   readonly similarity?: number;

@@ -1,5 +1,5 @@
 import type { Weighing } from './fields.ts';
-import { canMean, standardize } from './fusion.ts';
+import { canMean, guessStanding, standardize } from './fusion.ts';
 import { matchName, namePieces, type NameMatch, type NamePiece } from './name-match.ts';
 import type { Pool } from './pool.ts';
 import { readQuestion } from './question.ts';
@@ -120,8 +120,11 @@ export class View {
       }
       // A tool with few words may still be among the best, so every score is needed.
       this.#words.addTerms(read.terms, Number.POSITIVE_INFINITY, named);
-      const basis = this.embedded === this.documents.length ? 'meaning' : 'part';
-      return { matches: this.#bestOfBoth(options.limit, named, meaning.standing), coverage, basis };
+      const isWhole = this.embedded === this.documents.length;
+      if (!isWhole)
+        guessStanding(meaning.standing, (ordinal) => this.#scoreByWords(ordinal), meaning.isEmbedded);
+      const matches = this.#bestOfBoth(options.limit, named, meaning.standing);
+      return { matches, coverage, basis: isWhole ? 'meaning' : 'part' };
     } finally {
       scratch.clear();
     }
@@ -148,11 +151,13 @@ export class View {
       });
       const total = met.reduce((sum, { score }) => sum + score, 0);
       const metFactor = this.#weighing.metFactor(tenths);
+      const byName = named.get(ordinal) ?? 0;
+      const byWords = wordsWeight * metFactor * total;
       return {
         ...match,
-        named: named.get(ordinal) ?? 0,
-        words: wordsWeight * metFactor * total,
-        meaning: meaning?.standing[ordinal] ?? 0,
+        named: byName,
+        words: byWords,
+        meaning: meaning === undefined ? 0 : match.score - byName - byWords,
         ...(meaning?.isEmbedded(ordinal) === true ? { similarity: meaning.similarities[ordinal]! } : {}),
         metFactor,
         terms: met.map((term) => ({ ...term, share: term.score / total })).sort((a, b) => b.score - a.score),
@@ -210,7 +215,7 @@ export class View {
 
   /**
    * What the question's vector says of each document; undefined when there is none, when it is like nothing, or when
-   * too few documents have one. Documents without a vector stand at the average.
+   * too few documents have one. Documents without a vector stand at the average, until more is known of them.
    */
   #meaning(question: Float32Array | undefined): Meaning | undefined {
     const { vectors } = this.#pool;
@@ -238,14 +243,18 @@ export class View {
 
   // ——— The best few ———
 
-  #bestOfBoth(limit: number, named: ReadonlyMap<number, number>, standing: Float32Array): readonly Match[] {
+  /** From what has been added up in the scratch. */
+  #scoreByWords(ordinal: number): number {
     const { scores, met } = this.#pool.scratch;
+    const sum = scores[ordinal]!;
+    return sum === 0 ? 0 : sum * this.#weighing.metFactor(met[ordinal]!);
+  }
+
+  #bestOfBoth(limit: number, named: ReadonlyMap<number, number>, standing: Float32Array): readonly Match[] {
     const { wordsWeight } = this.#weighing.constants;
     const best: Match[] = [];
     for (let ordinal = 0; ordinal < standing.length; ordinal++) {
-      const words = scores[ordinal]!;
-      let score = standing[ordinal]!;
-      if (words !== 0) score += wordsWeight * words * this.#weighing.metFactor(met[ordinal]!);
+      let score = standing[ordinal]! + wordsWeight * this.#scoreByWords(ordinal);
       if (named.size > 0) score += named.get(ordinal) ?? 0;
       if (best.length >= limit && score < best[best.length - 1]!.score) continue;
       for (const position of this.#positionsOf(ordinal)) this.#insert(best, { position, score }, limit);
@@ -254,11 +263,11 @@ export class View {
   }
 
   #best(limit: number, named: ReadonlyMap<number, number>): readonly Match[] {
-    const { scores, met, touched, touchedCount } = this.#pool.scratch;
+    const { touched, touchedCount } = this.#pool.scratch;
     const best: Match[] = [];
     for (let i = 0; i < touchedCount; i++) {
       const ordinal = touched[i]!;
-      let score = scores[ordinal]! * this.#weighing.metFactor(met[ordinal]!);
+      let score = this.#scoreByWords(ordinal);
       if (named.size > 0) score += named.get(ordinal) ?? 0;
       if (best.length >= limit && score < best[best.length - 1]!.score) continue;
       for (const position of this.#positionsOf(ordinal)) this.#insert(best, { position, score }, limit);
