@@ -35,7 +35,7 @@ async function npm(scene) {
     show: expecting(/^mcp-toolsearch-proxy \d/),
   });
   scene.type(`cd empty && npx --no-install mcpproxy --builtin search-tools ${QUESTION}`, {
-    show: expecting(ANSWER),
+    show: firstTool,
   });
   greet(scene, 'cd empty && npx --no-install mcpproxy --builtin --stdio');
   return undefined;

@@ -151,8 +151,11 @@ describe('ARCHITECTURE.md', () => {
   it('says of every room what is held here', () => {
     const page = readFileSync(resolve(src, '../ARCHITECTURE.md'), 'utf8');
     const rows = [...page.matchAll(/^\| `([\w-]+)` \| [^|]+ \| ([^|]+) \| ([^|]+) \|$/gm)];
-    const named = (cell = ''): string[] => [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name).sort();
-    const written = rows.filter(([, room]) => room !== 'app').map(([, room, rooms, outside]) => [room, named(rooms), named(outside)]);
+    const named = (cell = ''): string[] =>
+      [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name).sort();
+    const written = rows
+      .filter(([, room]) => room !== 'app')
+      .map(([, room, rooms, outside]) => [room, named(rooms), named(outside)]);
     const held = Object.entries(MAY_USE)
       .filter(([room]) => room !== 'app')
       .map(([room, outside]) => [room, [...(MAY_IMPORT[room] ?? [])].sort(), [...outside].sort()]);
