@@ -9,7 +9,7 @@ it('the tasks of mise.toml call the npm scripts of the same name, which are ther
   const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
     scripts: Readonly<Record<string, string>>;
   };
-  const tasks = [...toml.matchAll(/^\[tasks\."?([\w:]+)"?\][^[]*?^run = "(.*)"$/gm)];
+  const tasks = [...toml.matchAll(/^\[tasks\."?([\w:-]+)"?\][^[]*?^run = "(.*)"$/gm)];
   expect(tasks.map(([, name]) => name)).toEqual(expect.arrayContaining(['ci', 'docs:config']));
   expect(tasks).toHaveLength(toml.match(/^\[tasks\./gm)?.length ?? 0);
   for (const [, name = '', run] of tasks) {

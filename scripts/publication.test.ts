@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { launchOf } from '../src/registry/launch.ts';
@@ -92,5 +92,28 @@ describe('llms.txt', () => {
     const commands = commandsIn(text.replaceAll(/^ {3}/gm, ''));
     expect(commands).toEqual(['--builtin search-tools renew a library loan', 'list-tools', '--stdio']);
     for (const command of commands) expect(await mistakesIn(command)).toEqual([]);
+  });
+});
+
+describe('the documents', () => {
+  it('name only npm scripts and mise tasks that are there', () => {
+    const { scripts } = JSON.parse(read('package.json')) as { scripts: Readonly<Record<string, string>> };
+    const pages = [
+      ...readdirSync(root),
+      ...readdirSync(join(root, 'docs')).map((name) => `docs/${name}`),
+    ].filter((name) => name.endsWith('.md') && name !== 'CHANGELOG.md');
+    const named = pages.flatMap((page) =>
+      [...read(page).matchAll(/\b(npm|mise) run (?:--silent )?([\w:-]+)/g)].map(([, by, name = '']) => ({
+        page,
+        by,
+        name,
+      })),
+    );
+    expect(named.length).toBeGreaterThan(20);
+    expect(named.filter(({ name }) => scripts[name] === undefined)).toEqual([]);
+    const tasks = read('mise.toml');
+    expect(
+      named.filter(({ by, name }) => by === 'mise' && !tasks.includes(`run = "npm run ${name}"`)),
+    ).toEqual([]);
   });
 });
