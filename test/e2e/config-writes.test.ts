@@ -29,6 +29,8 @@ interface Writer {
   /** Names it said are in. */
   readonly done: string[];
   readonly failures: string[];
+  /** What it wrote to stderr. */
+  said(): string;
   readonly exited: Promise<void>;
 }
 
@@ -38,13 +40,15 @@ function write(file: string, prefix: string, count: number): Writer {
   const done: string[] = [];
   const failures: string[] = [];
   let left = '';
+  let said = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     const lines = `${left}${text}`.split('\n');
     left = lines.pop() ?? '';
     for (const line of lines) (line.startsWith('!') ? failures : done).push(line);
   });
   const exited = new Promise<void>((end) => child.once('close', () => end()));
-  return { child, done, failures, exited };
+  return { child, done, failures, said: () => said, exited };
 }
 
 /** The names in a file, which must be whole. */
@@ -80,7 +84,8 @@ describe('the configuration file', () => {
         let known: string[] = [];
         for (let kill = 0; kill < KILLS / folders.length; kill++) {
           const writer = write(file, `k${kill}-`, 1_000);
-          while (writer.done.length === 0) await sleep(1);
+          while (writer.done.length === 0 && writer.child.exitCode === null) await sleep(1);
+          expect(writer.child.exitCode, `the writer ended: ${writer.said()}`).toBeNull();
           await sleep(((kill * 7_919 + n) % 40) + Math.random() * 5);
           writer.child.kill('SIGKILL');
           await writer.exited;
