@@ -62,6 +62,13 @@ export async function playMeeting(stage: Stage): Promise<void> {
     2,
   );
 
+  await say.step(
+    'Its owner writes German, and no tool is described in German: search goes by meaning as well',
+  );
+  const folders = await session.searchInAnotherLanguage('Welche Dateien liegen in diesem Ordner?');
+  if (folders !== undefined)
+    firstOf(folders, 'list_directory', 'list_directory_with_sizes', 'directory_tree');
+
   await say.step('What does not fit is refused before any server hears of it');
   await session.refused('call_read_tool', reader, { file: 'meeting.txt' }, 3);
   await session.refused('call_read_tool', writer, { entities: [] }, 1);

@@ -41,6 +41,20 @@ export class DemoSession {
     return results.flatMap(({ tools }) => tools);
   }
 
+  /**
+   * A question in a language that no tool is described in. Undefined where there is no model to understand it, which
+   * is said.
+   */
+  async searchInAnotherLanguage(query: string): Promise<Match[] | undefined> {
+    const args = { query, limit: 3, schemas: false };
+    const { structured } = await this.#client.call('search_tools', args);
+    if (structured['ranking'] === 'words') {
+      await this.#say.line('(No embedding model is installed here: words alone cannot answer that.)');
+      return undefined;
+    }
+    return this.search(args);
+  }
+
   /** Calls one tool through the meta-tool; gives the text of its result. */
   async call(
     metaTool: string,

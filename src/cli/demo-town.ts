@@ -40,6 +40,12 @@ export async function playTown(stage: Stage): Promise<void> {
   await session.call('call_write_tool', booker, booking, 1);
   await session.call('call_write_tool', renewer, { loan_id: 'L-2040' }, 1);
 
+  await say.step(
+    'A visitor asks in German, and no tool is described in German: search goes by meaning as well',
+  );
+  const crossings = await session.searchInAnotherLanguage('Fährt am Samstag ein Schiff auf die Insel?');
+  if (crossings !== undefined) firstOf(crossings, 'list_sailings', 'next_departure');
+
   await say.step('What does not fit is refused before any server hears of it');
   await session.refused('call_write_tool', booker, { ...booking, vehicle: 'tractor' }, 2);
   await session.refused('call_read_tool', renewer, { loan_id: 'L-2040' }, 1);

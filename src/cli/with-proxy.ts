@@ -1,4 +1,5 @@
 import type { Proxy } from '../app.ts';
+import type { Config } from '../config/config.ts';
 import { configOf } from './context.ts';
 import type { Context } from './context.ts';
 import { openStore } from './open-store.ts';
@@ -6,6 +7,8 @@ import { untilStopped } from './stop-signal.ts';
 
 /** Upstreams get as long to start as they get when serving; unlike an agent, a command asks only once. */
 const SETTLE_MS = 30_000;
+/** A person would rather wait for a busy machine than get half of the search. */
+const QUESTION_MS = 10_000;
 
 export interface WithProxyOptions {
   /** Whether the command searches: then it waits until tools have their vectors too, as long again at most. */
@@ -26,7 +29,9 @@ export async function withProxy(
   const { createProxy } = await import('../app.ts');
   const { output } = context;
   const config = configOf(context);
-  const proxy = await createProxy(byMeaning ? config : { ...config, embedder: { kind: 'none' } }, {
+  const limits = { ...config.limits, questionVectorMs: QUESTION_MS };
+  const settled: Config = byMeaning ? { ...config, limits } : { ...config, embedder: { kind: 'none' } };
+  const proxy = await createProxy(settled, {
     // What was approved counts here as it does while serving.
     ...(context.line.flags.has('builtin') ? {} : { store: await openStore(context) }),
     // What concerns the answer is said with it, but for a model that cannot be used.
