@@ -121,6 +121,19 @@ describe('answers', () => {
     expect(new Set(asked)).toEqual(new Set(['identity']));
   });
 
+  it('come whole when they are large and read more slowly than they come', async () => {
+    const large = Buffer.alloc(4_000_000, 'abcdefg');
+    const site = await serve((_, response) => response.end(large));
+    const http = await client();
+    const { body } = await http.send({ method: 'GET', url: site.url, headers: {} });
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of body) {
+      chunks.push(chunk);
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+    expect(Buffer.concat(chunks).equals(large)).toBe(true);
+  });
+
   it('compressed in a way nobody knows are refused by name, and the next request works', async () => {
     const site = await serve((request, response) => {
       if (request.url === '/mcp') response.setHeader('content-encoding', 'zstd, gzip');

@@ -269,8 +269,7 @@ class Exchange implements HttpReply, Dispatcher.DispatchHandler {
         throw new BodyTooLarge(`more than ${maxBytes} bytes`);
       }
       if (this.#isOver) break;
-      this.#controller?.resume();
-      await this.#more();
+      await this.#moreAfterResume();
     }
     if (this.#failure !== undefined) throw this.#failure;
     const [first] = this.#chunks;
@@ -338,9 +337,11 @@ class Exchange implements HttpReply, Dispatcher.DispatchHandler {
     this.#wake?.();
   }
 
-  #more(): Promise<void> {
+  /** Listens first: what waits in the connection may come while it is told to go on, before that returns. */
+  #moreAfterResume(): Promise<void> {
     return new Promise((resolve) => {
       this.#wake = resolve;
+      this.#controller?.resume();
     });
   }
 
@@ -399,8 +400,7 @@ class Exchange implements HttpReply, Dispatcher.DispatchHandler {
       if (this.#chunks.length > 0) continue;
       if (this.#failure !== undefined) throw this.#failure;
       if (this.#isOver) return;
-      this.#controller?.resume();
-      await this.#more();
+      await this.#moreAfterResume();
     }
   }
 }
