@@ -163,7 +163,7 @@ async function attempt(
     const done = await writeBody(reply, part, answer.from, hash, file, answer.total, sinks, () =>
       timer.refresh(),
     );
-    if (done < answer.total)
+    if (answer.total !== undefined && done < answer.total)
       return { kind: 'again', why: `the connection was cut after ${done} of ${answer.total} bytes` };
     return { kind: 'whole', sha256: hash.digest('hex'), isResumed: answer.from > 0 };
   } catch (error) {
@@ -244,7 +244,8 @@ function strongTag(reply: HttpReply): string | undefined {
 }
 
 type Judged =
-  | { readonly kind: 'body'; readonly from: number; readonly total: number }
+  /** Without a total the body's own end has to say that it is whole. */
+  | { readonly kind: 'body'; readonly from: number; readonly total: number | undefined }
   | { readonly kind: 'restart'; readonly why: string }
   | Extract<Attempted, { kind: 'again' }>;
 
@@ -280,8 +281,7 @@ function judge(file: Download, reply: HttpReply, from: number): Judged {
     return { kind: 'body', from, total: checked(file, total) };
   }
   const total = length ?? file.bytes;
-  if (total === undefined) throw mismatch(file, 'the server does not say how long it is');
-  return { kind: 'body', from: 0, total: checked(file, total) };
+  return { kind: 'body', from: 0, total: total === undefined ? undefined : checked(file, total) };
 }
 
 function checked(file: Download, total: number): number {
@@ -307,7 +307,7 @@ async function writeBody(
   from: number,
   hash: Hash,
   file: Download,
-  total: number,
+  total: number | undefined,
   { onProgress }: DownloadSinks,
   onAlive: () => void,
 ): Promise<number> {
@@ -318,7 +318,8 @@ async function writeBody(
     onProgress(done, total);
     for await (const chunk of reply.body) {
       onAlive();
-      if (done + chunk.length > total) throw new TooLong(`it goes on after its ${file.bytes ?? total} bytes`);
+      const most = total ?? file.maxBytes;
+      if (done + chunk.length > most) throw new TooLong(`it goes on after ${most} bytes`);
       for (let written = 0; written < chunk.length;) {
         const { bytesWritten } = await handle.write(chunk, written, chunk.length - written, done + written);
         written += bytesWritten;

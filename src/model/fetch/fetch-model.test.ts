@@ -196,6 +196,28 @@ describe('fetching a model', () => {
     );
   });
 
+  it('takes files whose length is not told, as far as their kind may go', async () => {
+    const dir = temporary();
+    const chunked = (bytes: Buffer) => (response: ServerResponse) => {
+      response.writeHead(200);
+      response.write(bytes.subarray(0, 10));
+      response.end(bytes.subarray(10));
+    };
+    const { url } = await hub('f32', ({ file }, _, response) => {
+      chunked(bytesOf(file))(response);
+      return true;
+    });
+    await run(dir, url).done;
+    await expectUsable(dir);
+    const long = await hub('f32', (_, __, response) => {
+      chunked(Buffer.alloc(1_100_000, ' '))(response);
+      return true;
+    });
+    expect(await failure(run(temporary(), long.url))).toMatch(
+      /^model_mismatch: .*config.json .*goes on after 1048576 bytes/,
+    );
+  });
+
   it('takes them from a folder, which stays as it is', async () => {
     const dir = temporary();
     const folder = join(models, 'mapped-i64');
