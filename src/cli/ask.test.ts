@@ -1,4 +1,5 @@
 import { PassThrough } from 'node:stream';
+import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { askLine, isConfirmed } from './ask.ts';
 
@@ -11,7 +12,7 @@ function terminal(): { input: PassThrough; output: PassThrough; shown: () => str
   return {
     input,
     output,
-    shown: () => text.replaceAll(/\u001b\[[\d;]*[A-Za-z]/g, ''),
+    shown: () => stripVTControlCharacters(text),
     signal: new AbortController().signal,
   };
 }

@@ -24,7 +24,7 @@ export async function searchServers(
         : { onProgress: (message: string, progress: number) => onProgress({ progress, message }) }),
     });
     // An answer of ours, made of JSON values only.
-    return structuredAnswer({ ...answer, ...(manage ? nextFor(answer) : {}) } as unknown as JsonObject);
+    return structuredAnswer({ ...answer, ...(manage ? nextFor(answer) : {}) });
   } catch (thrown) {
     if (!(thrown instanceof ProxyError)) throw thrown;
     return errorAnswer(`Not searched: ${thrown.message}`, { code: thrown.code, retryable: thrown.retryable });

@@ -49,7 +49,7 @@ export function wellKnownNear(type: 'npm' | 'pypi', written: string): string | u
 
 function isSwapped(a: string, b: string): boolean {
   if (a.length !== b.length) return false;
-  const at = [...a].findIndex((letter, n) => letter !== b[n]);
+  const at = a.split('').findIndex((letter, n) => letter !== b[n]);
   return (
     at !== -1 && a.slice(0, at) + (b[at] ?? '') + (a[at] ?? '') + a.slice(at + 2) === b && a[at + 1] === b[at]
   );

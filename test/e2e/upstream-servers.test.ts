@@ -70,6 +70,9 @@ interface SavedFile {
 const add = (running: RunningProxy, args: object): Promise<MetaResult> =>
   running.call('upstream_servers', { operation: 'add', ...args });
 
+const serversIn = (found: MetaResult): readonly { id: string; name: string; url: string }[] =>
+  (found.structuredContent ?? { servers: [] })['servers'] as { id: string; name: string; url: string }[];
+
 const textOf = (result: MetaResult): string => result.content.map(({ text }) => text ?? '').join('\n');
 
 /** A registry of the operator's own network, which lists these servers. */
@@ -144,7 +147,7 @@ describe('the chain of an agent', () => {
     ]);
     const running = await serving({ registries });
     const found = await running.call('search_servers', { registry: 'own', search: 'Morse' });
-    const [server] = found.structuredContent?.['servers'] as { name: string; url: string }[];
+    const [server] = serversIn(found);
     expect(found.structuredContent?.['next']).toBe(
       `Found 1 server. Call upstream_servers with {"operation":"add","name":"MorseCoder","url":"${stub.url}"} to add it.`,
     );
@@ -429,7 +432,7 @@ describe('definitions of a server that an agent added', () => {
     // The order of keys is no change.
     const { definition, ...rest } = tideTool('Tide tables');
     const turned = Object.fromEntries(Object.entries(definition as object).toReversed());
-    const same = await now([{ ...rest, definition: turned } as ReturnType<typeof stubTool>, moonTool()]);
+    const same = await now([{ ...rest, definition: turned }, moonTool()]);
     expect(same.structuredContent).toMatchObject({ tools: 2 });
     expect(same.structuredContent?.['reason']).toBeUndefined();
   });
@@ -755,11 +758,7 @@ describe('registries in the configuration', () => {
     const second = await ownRegistry([{ id: 'two', name: 'Two' }]);
     const running = await serving({ registries: first.registries });
     const ids = async (): Promise<unknown> =>
-      (
-        (await running.call('search_servers', { registry: 'own' })).structuredContent?.['servers'] as {
-          id: string;
-        }[]
-      ).map(({ id }) => id);
+      serversIn(await running.call('search_servers', { registry: 'own' })).map(({ id }) => id);
     expect(await ids()).toEqual(['one']);
     const { serversUrl, ...rest } = {
       serversUrl: `${second.fixture.origin}/v0.1/servers`,
