@@ -17,7 +17,7 @@ const LINES = 20;
 /** What code is for, by where it lies; the first that fits. */
 const KINDS: readonly (readonly [string, RegExp])[] = [
   ['Node in JavaScript', /^node:/],
-  ['undici, Hono and its adapter', /\/node_modules\/(?:undici|@?hono)\//],
+  ['undici', /\/node_modules\/undici\//],
   ['the SDK and zod', /\/node_modules\/(?:zod|@modelcontextprotocol)\//],
   ['other packages', /\/node_modules\//],
   ['ours: JSON text, messages, lines', /\/(?:json-text|json-lines|upstream\/message)\.js$/],
