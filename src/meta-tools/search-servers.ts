@@ -1,5 +1,4 @@
 import { ProxyError } from '../base/errors.ts';
-import type { JsonObject } from '../catalog/tool.ts';
 import { additionOf } from '../registry/next-step.ts';
 import type { ServerAnswer, ServerFinder, ServerQuery } from '../registry/server-finder.ts';
 import { errorAnswer, structuredAnswer } from './answer.ts';
