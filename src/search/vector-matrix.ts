@@ -210,6 +210,9 @@ function plainKernel(): Kernel {
 
 function largestOf(vector: Float32Array): number {
   let largest = 0;
-  for (const number of vector) largest = Math.max(largest, Math.abs(number));
+  for (let i = 0; i < vector.length; i++) {
+    const size = Math.abs(vector[i]!);
+    if (size > largest) largest = size;
+  }
   return largest;
 }
