@@ -43,7 +43,7 @@ export async function startProxy() {
     child.once('close', fail);
     child.stderr.on('data', (chunk) => {
       said += String(chunk);
-      const found = /listening on (\S+)/.exec(said)?.[1];
+      const found = /listening on (http[^\s"]+)/.exec(said)?.[1];
       if (found === undefined) return;
       clearTimeout(timer);
       resolve(found);
