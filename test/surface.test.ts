@@ -41,6 +41,7 @@ describe('the surface', () => {
         "config_write_failed",
         "config_busy",
         "usage",
+        "audit_log_failed",
         "listen_failed",
         "upstream_unresolved",
         "upstream_unreachable",
