@@ -40,6 +40,9 @@ export interface ViewsParts {
 /** Scope of an upstream's own credential. */
 const OWN = 'own';
 
+/** How often a listing that was forgotten meanwhile is asked for again. */
+const MAX_ROUNDS = 5;
+
 interface Asked {
   readonly entry: RosterEntry;
   readonly scope: string;
@@ -161,12 +164,14 @@ export class Views {
    * the others are not asked. Undefined when it is not among the enabled ones.
    */
   async listed(name: string, signal: AbortSignal): Promise<ListingState | undefined> {
-    for (;;) {
+    // What was asked for may be forgotten while it is waited for, but not again and again: then we are closing.
+    for (let round = 1; ; round++) {
       const entry = this.#parts.roster.entries.find(({ record }) => record.name === name);
       if (entry === undefined || entry.record.auth !== 'own') return undefined;
       const { state } = this.#ask(entry, ANONYMOUS);
-      if (state.kind !== 'starting' || signal.aborted) return state;
+      if (state.kind !== 'starting' || signal.aborted || round > MAX_ROUNDS) return state;
       await Promise.race([state.settled, aborted(signal)]);
+      if (state.outcome !== undefined) return state.outcome;
     }
   }
 
