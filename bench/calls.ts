@@ -14,7 +14,7 @@ import type { Ways } from './ways.ts';
 const BLOCK = 20;
 const WARM_UP = 600;
 
-interface Measured {
+export interface Measured {
   readonly ms: number[];
   cpuMs: number;
 }
@@ -47,19 +47,20 @@ export async function run(args: readonly string[]): Promise<void> {
   );
 }
 
-/** Runs the ways in turns, each turn `BLOCK` calls of which `atOnce` are under way together. */
-async function takeTurns(
+/** Runs the ways in turns, each turn `block` calls of which `atOnce` are under way together. */
+export async function takeTurns(
   contenders: readonly Contender[],
   calls: number,
   atOnce: number,
+  block = BLOCK,
 ): Promise<Map<Contender, Measured>> {
   const measured = new Map(
     contenders.map((contender): [Contender, Measured] => [contender, { ms: [], cpuMs: 0 }]),
   );
-  for (let turn = 0; turn < calls / BLOCK; turn++) {
+  for (let turn = 0; turn < calls / block; turn++) {
     for (const [contender, { ms }] of measured) {
       const before = cpuOf(contender);
-      let left = BLOCK;
+      let left = block;
       const caller = async (): Promise<void> => {
         while (left-- > 0) {
           const began = performance.now();
@@ -78,7 +79,7 @@ function cpuOf({ pid }: Contender): number {
   return pid === undefined ? 0 : (cpuMsOf(pid) ?? Number.NaN);
 }
 
-function rowsOf(
+export function rowsOf(
   transport: string,
   atOnce: number,
   measured: ReadonlyMap<Contender, Measured>,

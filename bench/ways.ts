@@ -62,6 +62,23 @@ export async function httpWays(era: 'modern' | 'legacy', options: WaysOptions = 
   });
 }
 
+/** The ways to one upstream over HTTP for a caller whose credential is passed on, as in front of a gateway. */
+export async function gatewayWays(options: WaysOptions = {}): Promise<Ways> {
+  const credential = { authorization: 'Bearer bench' };
+  const upstream = await startServing([process.execPath, script('upstream-process'), 'http', '100']);
+  const contenders = [httpContender('direct', upstream.url, undefined, DIRECT, 'modern', credential)];
+  const servers = [upstream];
+  const args = ['--listen', '127.0.0.1:0', '--upstream', upstream.url];
+  for (const [name, line] of proxyCommands(args, options)) {
+    const proxy = await startServing(line, options.env);
+    servers.unshift(proxy);
+    contenders.push(httpContender(name, proxy.url, proxy.pid, PROXIED, 'modern', credential));
+  }
+  return waysOf(contenders, async () => {
+    for (const server of servers) await server.close();
+  });
+}
+
 /** Every way must bring the same answer before any is timed. */
 async function waysOf(contenders: readonly Contender[], after: () => Promise<void>): Promise<Ways> {
   const answers = await Promise.all(contenders.map((contender) => contender.call()));
@@ -106,12 +123,13 @@ function httpContender(
   pid: number | undefined,
   params: { readonly name: string; readonly arguments: object },
   era: 'modern' | 'legacy',
+  more: Readonly<Record<string, string>> = {},
 ): Contender {
   const { post, close } = poster(url);
   const headers: Record<string, string> =
     era === 'modern'
-      ? { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': params.name }
-      : { 'mcp-protocol-version': '2025-11-25' };
+      ? { ...more, 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': params.name }
+      : { ...more, 'mcp-protocol-version': '2025-11-25' };
   const given = era === 'modern' ? { ...params, _meta: META } : params;
   let nextId = 1;
   return {

@@ -77,17 +77,19 @@ describe('in front of a gateway', () => {
   });
 
   /** A test that runs against any deployment, and one that needs the tools and tokens of ours. */
-  const anywhere = (name: string, test: () => Promise<void>): void =>
-    void it(name, async (context) => {
+  const anywhere = (name: string, test: () => Promise<void>): void => {
+    it(name, async (context) => {
       if (missing !== undefined) context.skip(missing);
       await test();
     });
-  const onOurs = (name: string, test: () => Promise<void>): void =>
-    void it(name, async (context) => {
+  };
+  const onOurs = (name: string, test: () => Promise<void>): void => {
+    it(name, async (context) => {
       if (missing !== undefined) context.skip(missing);
       if (!stack.isOurs) context.skip('not the stack of test/e2e-stack');
       await test();
     });
+  };
 
   const open = (url: string, value = stack.authorization, label = '2.x auto'): Promise<TestClient> => {
     const client = CLIENTS.find((one) => one.label === label);
