@@ -28,6 +28,8 @@ export interface RankingConstants {
   readonly nearWordWeight: number;
   /** What a score by words counts beside one standard deviation of similarity, where meaning takes part. */
   readonly wordsWeight: number;
+  /** From this score by words of the best tool on, words count in proportion to it. */
+  readonly strongWords: number;
 }
 
 /**
@@ -63,6 +65,8 @@ export const RANKING: RankingConstants = {
   nearWordWeight: 0.25,
   // Chosen apart (`eval/tune-fusion.ts`): .12 to .18 whichever of seven families is left out.
   wordsWeight: 0.15,
+  // Between 55 and 90 nothing moves but Seal-Tools, whose paragraphs of 25 words words alone answer best.
+  strongWords: 65,
 };
 
 /** Ranking constants as the inner loops want them; shared by all views that rank alike. */

@@ -1,3 +1,5 @@
+import type { RankingConstants } from './fields.ts';
+
 /**
  * How words and meaning become one ranking: a tool's score by words times `wordsWeight`, plus how far its similarity
  * lies above the average of the view's documents, in standard deviations.
@@ -9,6 +11,14 @@
 
 /** The least share of a view's documents with a vector at which meaning helps more than it harms (docs/search.md). */
 const LEAST_EMBEDDED = 0.25;
+
+/**
+ * What a score by words is multiplied by: `wordsWeight`, and more for a question that words answer so well that no
+ * similarity should overrule them (a paragraph whose words stand in one tool).
+ */
+export function weightOfWords(best: number, constants: RankingConstants): number {
+  return constants.wordsWeight * Math.max(1, best / constants.strongWords);
+}
 
 /** Whether so many of a view's documents have a vector that a question's vector is of use. */
 export function canMean({ all, embedded }: { readonly all: number; readonly embedded: number }): boolean {

@@ -109,6 +109,22 @@ test('similarities are set against the tools of the view alone', () => {
   expect(mine.search('dogs in the rain', question)).toEqual(alone.search('dogs in the rain', question));
 });
 
+test('words that say very much count more, so that no likeness overrules them', () => {
+  const long = 'Calibrates spectrograph gratings against neon emission lines before twilight exposures begin';
+  const tools = [
+    ...Array.from({ length: 400 }, (_, i) => tool(`thing_${i}`, `Widget number ${i}.`)),
+    tool('calibrate', `${long}.`),
+    tool('list_dogs', 'Every dog.'),
+  ];
+  const index = embedded(tools);
+  const { matches } = index.explain(long, { limit: 2, vector: vectorOf('dog') });
+  expect(matches.map(({ position }) => tools[position]!.name)).toEqual(['calibrate', 'list_dogs']);
+  const [{ words, metFactor, terms }] = matches as [(typeof matches)[0]];
+  const sum = metFactor * terms.reduce((total, { score }) => total + score, 0);
+  expect(sum).toBeGreaterThan(65);
+  expect(words).toBeCloseTo((0.15 * sum * sum) / 65, 6);
+});
+
 test('views of one tool, of equal tools and of none answer', () => {
   const vector = vectorOf('dog');
   expect(embedded(TOOLS.slice(0, 1)).search('x', { limit: 3, vector }).matches).toHaveLength(1);

@@ -66,7 +66,7 @@ export interface ExplainedWord {
 export interface ExplainedMatch extends Match {
   /** What being named in the question adds; 0 when the question does not name the tool. */
   readonly named: number;
-  /** What its words add: `metFactor · Σ terms.score`, times 0.15 when meaning takes part. */
+  /** What its words add: `metFactor · Σ terms.score`, times their weight when meaning takes part (0.15, more when words say very much). */
   readonly words: number;
   /**
    * What meaning adds: how far its similarity lies above the view's mean, in standard deviations; for a tool without a

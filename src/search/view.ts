@@ -1,5 +1,5 @@
 import type { Weighing } from './fields.ts';
-import { canMean, guessStanding, standardize } from './fusion.ts';
+import { canMean, guessStanding, standardize, weightOfWords } from './fusion.ts';
 import { matchName, namePieces, type NameMatch, type NamePiece } from './name-match.ts';
 import type { Pool } from './pool.ts';
 import { readQuestion } from './question.ts';
@@ -107,6 +107,11 @@ export class View {
   }
 
   search(question: string, options: SearchOptions): SearchOutcome {
+    const { matches, coverage, basis } = this.#rank(question, options);
+    return { matches, coverage, basis };
+  }
+
+  #rank(question: string, options: SearchOptions): SearchOutcome & { readonly wordsWeight: number } {
     const { scratch } = this.#pool;
     scratch.take(this, this.documents, this.#pool.capacity);
     try {
@@ -116,22 +121,23 @@ export class View {
       const meaning = this.#meaning(options.vector);
       if (meaning === undefined) {
         this.#words.addTerms(read.terms, options.limit, named);
-        return { matches: this.#best(options.limit, named), coverage, basis: 'words' };
+        return { matches: this.#best(options.limit, named), coverage, basis: 'words', wordsWeight: 1 };
       }
       // A tool with few words may still be among the best, so every score is needed.
       this.#words.addTerms(read.terms, Number.POSITIVE_INFINITY, named);
       const isWhole = this.embedded === this.documents.length;
       if (!isWhole)
         guessStanding(meaning.standing, (ordinal) => this.#scoreByWords(ordinal), meaning.isEmbedded);
-      const matches = this.#bestOfBoth(options.limit, named, meaning.standing);
-      return { matches, coverage, basis: isWhole ? 'meaning' : 'part' };
+      const wordsWeight = weightOfWords(this.#bestByWords(), this.#weighing.constants);
+      const matches = this.#bestOfBoth(options.limit, named, meaning.standing, wordsWeight);
+      return { matches, coverage, basis: isWhole ? 'meaning' : 'part', wordsWeight };
     } finally {
       scratch.clear();
     }
   }
 
   explain(question: string, options: SearchOptions): Explanation {
-    const { matches, coverage, basis } = this.search(question, options);
+    const { matches, coverage, basis, wordsWeight } = this.#rank(question, options);
     const { scratch } = this.#pool;
     const { constants } = this.#weighing;
     scratch.take(this, this.documents, this.#pool.capacity);
@@ -139,7 +145,6 @@ export class View {
     const named = this.#namedTools(question);
     const ordinals = this.#ordinalsByPosition();
     const meaning = this.#meaning(options.vector);
-    const wordsWeight = meaning === undefined ? 1 : constants.wordsWeight;
     const explained = matches.map((match) => {
       const ordinal = ordinals[match.position]!;
       let tenths = 0;
@@ -250,8 +255,19 @@ export class View {
     return sum === 0 ? 0 : sum * this.#weighing.metFactor(met[ordinal]!);
   }
 
-  #bestOfBoth(limit: number, named: ReadonlyMap<number, number>, standing: Float32Array): readonly Match[] {
-    const { wordsWeight } = this.#weighing.constants;
+  #bestByWords(): number {
+    const { touched, touchedCount } = this.#pool.scratch;
+    let best = 0;
+    for (let i = 0; i < touchedCount; i++) best = Math.max(best, this.#scoreByWords(touched[i]!));
+    return best;
+  }
+
+  #bestOfBoth(
+    limit: number,
+    named: ReadonlyMap<number, number>,
+    standing: Float32Array,
+    wordsWeight: number,
+  ): readonly Match[] {
     const best: Match[] = [];
     for (let ordinal = 0; ordinal < standing.length; ordinal++) {
       let score = standing[ordinal]! + wordsWeight * this.#scoreByWords(ordinal);
