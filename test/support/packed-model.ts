@@ -56,25 +56,29 @@ export const BASE_PIECES: Readonly<Record<string, number>> = {
 
 const HIDDEN = 32;
 
-/** A packed model of random weights, as wide as the real one, with a vocabulary of a few pieces. */
-export function writePackedModel(path: string, { added, metadata = {}, seed = 1 }: ModelOptions = {}): void {
+type Tensors = Record<string, readonly [dtype: string, shape: readonly number[], bytes: ArrayBufferView]>;
+
+const bodies = new Map<number, Tensors>();
+
+/** Three million weights, made once a seed. */
+function bodyOf(seed: number): Tensors {
+  const made = bodies.get(seed) ?? newBody(seed);
+  bodies.set(seed, made);
+  return made;
+}
+
+function newBody(seed: number): Tensors {
   const random = numbersFrom(seed);
   const normal = (): number => random() + random() + random() - 1.5;
-  const eights = (count: number): Int8Array => Int8Array.from({ length: count }, () => normal() * 60);
+  const tensors: Tensors = {};
   const floats = (count: number, value: () => number): Float32Array =>
     Float32Array.from({ length: count }, value);
-  const tensors: Record<string, readonly [string, readonly number[], ArrayBufferView]> = {
-    charsmap: ['U8', [emptyCharsmap().length], emptyCharsmap()],
-    levels: ['F32', [8], Float32Array.of(-2.15, -1.34, -0.76, -0.25, 0.25, 0.76, 1.34, 2.15)],
-    fine_levels: ['F32', [16], Float32Array.from({ length: 16 }, (_, i) => -2.4 + 0.32 * i)],
-  };
   const linear = (name: string, outputs: number, inputs: number, hasBias: boolean): void => {
-    tensors[name] = ['I8', [outputs, inputs], eights(outputs * inputs)];
-    tensors[`${name}.scale`] = [
-      'F32',
-      [outputs],
-      floats(outputs, () => (0.5 + random()) / (30 * inputs ** 0.5)),
-    ];
+    const weights = new Int8Array(outputs * inputs);
+    for (let i = 0; i < weights.length; i++) weights[i] = (random() - 0.5) * 250;
+    tensors[name] = ['I8', [outputs, inputs], weights];
+    const scale = (): number => (0.5 + random()) / (40 * inputs ** 0.5);
+    tensors[`${name}.scale`] = ['F32', [outputs], floats(outputs, scale)];
     if (hasBias) tensors[`${name}.bias`] = ['F32', [outputs], floats(outputs, () => normal() * 0.1)];
   };
   const norm = (name: string, count: number): void => {
@@ -95,7 +99,18 @@ export function writePackedModel(path: string, { added, metadata = {}, seed = 1 
   linear('dense2', 512, HIDDEN, false);
   linear('skip3', 512, HIDDEN, false);
   linear('dense3', 512, 512, false);
+  return tensors;
+}
 
+/** A packed model of random weights, as wide as the real one, with a vocabulary of a few pieces. */
+export function writePackedModel(path: string, { added, metadata = {}, seed = 1 }: ModelOptions = {}): void {
+  const random = numbersFrom(seed + 1_000);
+  const tensors: Tensors = {
+    charsmap: ['U8', [emptyCharsmap().length], emptyCharsmap()],
+    levels: ['F32', [8], Float32Array.of(-2.15, -1.34, -0.76, -0.25, 0.25, 0.76, 1.34, 2.15)],
+    fine_levels: ['F32', [16], Float32Array.from({ length: 16 }, (_, i) => -2.4 + 0.32 * i)],
+    ...bodyOf(seed),
+  };
   const vocabulary = (name: string, pieces: Readonly<Record<string, number>>): Record<string, unknown> => {
     const sorted = Object.entries(pieces)
       .map(([piece, score]) => ({ bytes: Buffer.from(piece), score }))

@@ -108,7 +108,8 @@ export class UnigramSegmenter {
         if (piece >= 0) {
           const score = before + scores[piece]!;
           // Strictly greater: of equal paths the one found first stays, as in both libraries. sentencepiece compares
-          // before it rounds.
+          // before it rounds (up to 0.2.1, by which models are made here; 0.2.3 rounds before, which only matters
+          // where paths are equal but for rounding, such as "a" 400 times).
           if (starts[end] === -1 || score > best[end]!) {
             best[end] = isSingle ? Math.fround(score) : score;
             starts[end] = start;
