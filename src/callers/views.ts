@@ -73,6 +73,9 @@ export class Views {
   /** Patterns of `writeTools` not yet seen to match any tool of anybody, nor reported. */
   readonly #unmatched: Set<string>;
 
+  /** Nothing that is waited for will come any more. */
+  #isClosed = false;
+
   constructor(parts: ViewsParts) {
     this.#parts = parts;
     this.#unmatched = new Set(parts.writeTools);
@@ -106,7 +109,7 @@ export class Views {
       const asked = this.#askAll(ANONYMOUS);
       if (asked.some(({ state }) => state.kind === 'ready')) await this.#compose(asked);
       const starting = startingOf(asked).map(({ settled }) => settled);
-      if (starting.length === 0) return;
+      if (starting.length === 0 || this.#isClosed) return;
       await Promise.race(starting);
       // Upstreams mostly come together: one view for all that do.
       await Promise.race([Promise.all(starting), pause(GATHER_MS)]);
@@ -120,7 +123,7 @@ export class Views {
       const asked = this.#parts.roster.entries.map((entry) => this.#ask(entry, ANONYMOUS));
       const starting = asked.flatMap(({ state }) => (state.kind === 'starting' ? [state.settled] : []));
       const left = end - this.#parts.clock.now();
-      if (starting.length === 0 || left <= 0) return;
+      if (starting.length === 0 || left <= 0 || this.#isClosed) return;
       await Promise.race([Promise.all(starting), pause(left)]);
     }
   }
@@ -190,6 +193,7 @@ export class Views {
   }
 
   close(): void {
+    this.#isClosed = true;
     this.#parts.listings.close();
     this.#compositions.clear();
   }
@@ -201,7 +205,7 @@ export class Views {
     let asked = this.#askAll(caller);
     for (;;) {
       const starting = startingOf(asked);
-      if (starting.length === 0 || signal?.aborted) return asked;
+      if (starting.length === 0 || signal?.aborted || this.#isClosed) return asked;
       const isAnyReady = asked.some(({ state }) => state.kind === 'ready');
       const isForward = asked.some(
         ({ entry, state }) => entry.record.auth === 'forward' && state.kind === 'starting',
