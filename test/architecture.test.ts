@@ -159,6 +159,7 @@ describe('ARCHITECTURE.md', () => {
     const held = Object.entries(MAY_USE)
       .filter(([room]) => room !== 'app')
       .map(([room, outside]) => [room, [...(MAY_IMPORT[room] ?? [])].sort(), [...outside].sort()]);
-    expect(written.sort()).toEqual(held.sort());
+    const inOrder = (rows: readonly unknown[]): string[] => rows.map((row) => JSON.stringify(row)).sort();
+    expect(inOrder(written)).toEqual(inOrder(held));
   });
 });

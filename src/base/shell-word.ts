@@ -2,7 +2,7 @@
 export function shellWord(word: string): string {
   if (/^[\w@%+=:,./-]+$/.test(word)) return word;
   // What a terminal would obey is written as an escape, so that what is read is what is run.
-  if (/[\p{Cc}\p{Cf}]/u.test(word)) return `$'${[...word].map(escaped).join('')}'`;
+  if (/[\p{Cc}\p{Cf}]/u.test(word)) return `$'${Array.from(word, escaped).join('')}'`;
   return `'${word.replaceAll("'", String.raw`'\''`)}'`;
 }
 

@@ -22,7 +22,7 @@ describe('calls at one upstream', () => {
 
   it('of several callers take turns, whoever asked for more', async () => {
     const gate = lanes({ maxUpstreamCalls: 1, maxQueuedCalls: 100 });
-    gate.enter('greedy', never);
+    void gate.enter('greedy', never);
     const order: string[] = [];
     const ask = (caller: string, what: string): void => {
       void gate.enter(caller, new AbortController().signal)?.then(() => order.push(what));
@@ -40,8 +40,8 @@ describe('calls at one upstream', () => {
 
   it('are refused at once when too many wait, naming the limits', () => {
     const gate = lanes({ maxQueuedCalls: 0 });
-    gate.enter('a', never);
-    gate.enter('a', never);
+    void gate.enter('a', never);
+    void gate.enter('a', never);
     expect(() => gate.enter('b', never)).toThrow(
       "Upstream 'gate' has 2 calls under way and 0 waiting (limits maxUpstreamCalls, maxQueuedCalls).",
     );
@@ -50,8 +50,8 @@ describe('calls at one upstream', () => {
 
   it('are refused when their turn does not come in time', async () => {
     const gate = lanes({ callQueueMs: 20 });
-    gate.enter('a', never);
-    gate.enter('a', never);
+    void gate.enter('a', never);
+    void gate.enter('a', never);
     await expect(gate.enter('a', never)).rejects.toMatchObject({
       code: 'busy',
       outcome: 'not_sent',
@@ -64,8 +64,8 @@ describe('calls at one upstream', () => {
   it('leave the queue when their client does', async () => {
     const gate = lanes();
     const gone = new AbortController();
-    gate.enter('a', never);
-    gate.enter('a', never);
+    void gate.enter('a', never);
+    void gate.enter('a', never);
     const waiting = gate.enter('b', gone.signal);
     gone.abort();
     await expect(waiting).rejects.toMatchObject({ code: 'cancelled', outcome: 'not_sent' });

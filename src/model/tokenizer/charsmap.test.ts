@@ -97,7 +97,7 @@ function charsmapOf(rules: Readonly<Record<string, string>>): Uint8Array<ArrayBu
     const base = at ^ ((at ^ block) & ~0xff);
     const own = list.find(({ bytes }) => bytes.length === depth);
     if (own !== undefined) {
-      units[at] = units[at]! | 0x100;
+      units[at] |= 0x100;
       units[base] = 0x80000000 | pool.length;
       pool.push(...Buffer.from(rules[own.key]!), 0);
     }
