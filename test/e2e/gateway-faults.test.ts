@@ -1,0 +1,227 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { startFaultProxy, type Faults } from '../support/fault-proxy.mjs';
+import { forwardRecord, startProxy, type MetaResult } from '../support/proxy.ts';
+import { whenDone } from '../support/cleanup.ts';
+import { startStub, stubTool, textResult } from '../support/stub-upstream.ts';
+import { until } from '../support/wait.ts';
+
+/**
+ * What a gateway has to hold, check by check, and what shows it: a file under the project's root and words in it.
+ * A test's name is said as it stands there; a bench or a script by what it measures.
+ */
+const CHECKS: Readonly<Record<string, readonly (readonly [file: string, words: string])[]>> = {
+  '1 a credential reaches its upstream and nothing else': [
+    ['test/e2e/two-callers.test.ts', 'is the Authorization header and nothing else'],
+    ['test/e2e/credentials-at-rest.test.ts', 'the gateway'],
+    ['test/e2e/privacy.test.ts', 'is not written to stderr or stdout by the program'],
+  ],
+  '2 callers are kept apart': [
+    ['test/isolation.property.test.ts', 'whoever comes when (10,000 runs)'],
+    ['test/isolation.property.test.ts', 'as if they were alone'],
+    ['test/e2e/http-manners.test.ts', 'get each their own answer'],
+  ],
+  '3 no write is carried out twice': [
+    ['test/e2e/gateway-faults.test.ts', 'a write is carried out once at the most'],
+  ],
+  '4 only reads are called as reads': [
+    ['test/e2e/refusals.test.ts', 'are refused through the reading tools'],
+    ['test/e2e/listings-in-time.test.ts', 'as they are at the call'],
+  ],
+  '5 redirects are followed nowhere': [
+    ['test/e2e/upstreams-net.test.ts', 'is followed nowhere, at the handshake, a listing or a call'],
+    ['src/net/guarded-fetch.test.ts', 'are not reached by a redirect'],
+  ],
+  '6 401 and 403 are passed on, and what was listed is dropped': [
+    ['test/e2e/two-callers.test.ts', 'and its tools are gone at once'],
+    ['src/callers/listings.test.ts', 'are dropped at once when the credential is refused'],
+  ],
+  '7 a listing outlives its upstream’s trouble': [
+    ['test/e2e/gateway-faults.test.ts', 'searches go on'],
+    ['src/callers/listings.test.ts', 'outlive network trouble for half an hour, and no longer'],
+  ],
+  '8 one dead upstream hides only its own tools': [
+    ['test/e2e/upstream-trouble.test.ts', 'is usable at once, and answers name the others'],
+  ],
+  '9 sizes are bounded': [
+    ['test/e2e/upstream-trouble.test.ts', 'with an error that names the limit, on HTTP and stdio'],
+    ['src/net/http-client.test.ts', 'that unpack to more than allowed'],
+  ],
+  '10 schemas cannot hold anybody up': [
+    ['src/meta-tools/schema-bombs.test.ts', 'does not hold the thread'],
+    ['test/e2e/upstreams-pains.test.ts', 'schema bombs'],
+  ],
+  '11 listings are whole or an error': [
+    ['test/e2e/upstream-trouble.test.ts', 'are an error, not a part of the list'],
+    ['test/e2e/upstream-trouble.test.ts', 'with an empty text as cursor are followed too'],
+  ],
+  '12 hosts, origins and headers': [
+    ['test/e2e/http-manners.test.ts', 'refuses foreign hosts and origins with 403'],
+    ['test/e2e/http-manners.test.ts', 'refuses headers that do not match the body with -32020'],
+  ],
+  '13 a client that leaves is heard upstream': [
+    ['test/e2e/http-manners.test.ts', 'ends the call at the upstream'],
+  ],
+  '15 stdout belongs to the protocol': [
+    ['test/e2e/stdio-manners.test.ts', 'writes nothing but protocol on stdout'],
+    ['test/e2e/upstreams-children.test.ts', 'no message is lost'],
+  ],
+  '20 SIGTERM loses no call under way': [
+    ['test/e2e/upstream-trouble.test.ts', 'are waited for after SIGTERM over HTTP'],
+    ['scripts/soak.mjs', 'SIGTERM while calls are under way'],
+  ],
+  '21 deep and odd JSON': [['src/upstream/upstream.test.ts', 'drops a definition nested without end']],
+  '22 memory of very many callers': [
+    ['bench/gateway.ts', 'what very many callers cost in memory'],
+    ['src/callers/listings.test.ts', 'are pushed out by memory too'],
+    ['src/callers/listings.test.ts', 'of junk credentials leave nothing behind, however many'],
+  ],
+  '23 herds are one listing, and sixteen at a time': [
+    ['test/e2e/gateway-faults.test.ts', 'first requests of one caller at once are one listing'],
+    ['src/callers/listings.test.ts', 'are taken sixteen at a time'],
+    ['src/callers/listings.test.ts', 'come due apart from each other'],
+  ],
+  '24 what a call costs': [['bench/gateway.ts', 'what a call costs more than the same call straight']],
+  '25 nothing leaks under chaos': [
+    ['scripts/soak.mjs', 'descriptors, sockets and children are what they were'],
+  ],
+};
+
+describe('the table of checks', () => {
+  it('names what is there', () => {
+    for (const [check, proofs] of Object.entries(CHECKS)) {
+      for (const [file, words] of proofs) {
+        const text = readFileSync(join(import.meta.dirname, '..', '..', file), 'utf8');
+        expect(
+          text.replaceAll(/\s+(\* )?/g, ' ').includes(words),
+          `${check}: ${file} has no '${words}'`,
+        ).toBe(true);
+      }
+    }
+  });
+});
+
+const ALICE = { authorization: 'Bearer alice' };
+const FAULTS: Readonly<Record<string, Faults>> = {
+  'a reset before anything is passed on': { resetAfterBytes: 0 },
+  'a reset in the middle of the answer': { resetAfterBytes: 60 },
+  'an end in the middle of the answer': { closeAfterBytes: 60 },
+  'an answer that never comes': { silent: 'both' },
+  'a request that never arrives': { silent: 'up' },
+};
+
+/** A gateway behind a network that can be made bad, with everything listed while it was good. */
+async function behindNetwork(): Promise<{
+  written: Map<string, number>;
+  set: (faults: Faults) => void;
+  search: () => Promise<MetaResult>;
+  write: (nonce: string) => Promise<MetaResult>;
+}> {
+  const written = new Map<string, number>();
+  const stub = await startStub({
+    tools: [
+      stubTool('post_invoice', {
+        properties: { nonce: { type: 'string' } },
+        answer: ({ argumentsText = '{}' }) => {
+          const { nonce } = JSON.parse(argumentsText) as { nonce: string };
+          written.set(nonce, (written.get(nonce) ?? 0) + 1);
+          return textResult(`posted ${nonce}`);
+        },
+      }),
+    ],
+  });
+  const network = await startFaultProxy(stub.port);
+  whenDone(() => network.stop());
+  const running = await startProxy({
+    upstreams: [forwardRecord({ url: `http://127.0.0.1:${network.port}/mcp` })],
+    limits: {
+      callTimeoutMs: 400,
+      maxCallMs: 400,
+      listTimeoutMs: 400,
+      connectTimeoutMs: 400,
+      listingTtlMs: 1_000,
+    },
+  });
+  const search = (): Promise<MetaResult> => running.call('search_tools', { query: 'post an invoice' }, ALICE);
+  await until('the tool is listed', async () => (await search()).structuredContent?.['total'] === 1);
+  return {
+    written,
+    set: (faults) => {
+      network.set(faults);
+      network.cut();
+    },
+    search,
+    write: (nonce) => running.call('call_write_tool', { name: 'post_invoice', arguments: { nonce } }, ALICE),
+  };
+}
+
+describe('behind a bad network', () => {
+  for (const [label, faults] of Object.entries(FAULTS)) {
+    it(`${label}: a write is carried out once at the most, and the answer says when nobody knows`, async () => {
+      const { written, set, write } = await behindNetwork();
+      for (let n = 0; n < 20; n++) {
+        set(faults);
+        const nonce = `n${n}`;
+        const answer = await write(nonce);
+        const times = written.get(nonce) ?? 0;
+        expect(times).toBeLessThanOrEqual(1);
+        expect(answer.isError).toBe(true);
+        const { outcome } = (answer.structuredContent as { error: { outcome: string } }).error;
+        // "Not sent" is only ever said of what did not arrive.
+        expect(outcome).not.toBe('failed');
+        if (times > 0) expect(outcome).toBe('unknown');
+      }
+      set({});
+      const after = await until('a write goes through again', async () => {
+        const answer = await write('last');
+        return answer.isError === true ? undefined : answer;
+      });
+      expect(after.content[0]?.text).toBe('posted last');
+    });
+
+    it(`${label}: searches go on with what was listed`, async () => {
+      const { set, search } = await behindNetwork();
+      set(faults);
+      for (const end = performance.now() + 2_500; performance.now() < end;) {
+        const found = await search();
+        expect(found.isError ?? false).toBe(false);
+        expect(found.structuredContent?.['total']).toBe(1);
+        expect(found.structuredContent?.['unavailable']).toBeUndefined();
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      }
+    });
+  }
+
+  for (const [label, faults] of Object.entries({
+    'slow and uneven': { latencyMs: 20, jitterMs: 30 },
+    'in small pieces': { sliceBytes: 7 },
+    narrow: { bytesPerSecond: 20_000 },
+  } satisfies Record<string, Faults>)) {
+    it(`${label}: everything works`, async () => {
+      const { set, write, written } = await behindNetwork();
+      set(faults);
+      const answers = await Promise.all(Array.from({ length: 5 }, (_, n) => write(`n${n}`)));
+      expect(answers.map(({ content }) => content[0]?.text)).toEqual(
+        [0, 1, 2, 3, 4].map((n) => `posted n${n}`),
+      );
+      expect([...written.values()]).toEqual([1, 1, 1, 1, 1]);
+    });
+  }
+});
+
+describe('a herd', () => {
+  it('first requests of one caller at once are one listing', async () => {
+    const stub = await startStub({ tools: [stubTool('read_page', { readOnly: true })] });
+    const running = await startProxy({
+      upstreams: [forwardRecord(stub)],
+      limits: { maxCallerRequests: 1_000 },
+    });
+    const found = await Promise.all(
+      Array.from({ length: 300 }, () => running.call('search_tools', { query: 'page' }, ALICE)),
+    );
+    expect(new Set(found.map(({ structuredContent }) => structuredContent?.['total']))).toEqual(new Set([1]));
+    expect(stub.requestsOf('tools/list')).toHaveLength(1);
+    expect(stub.violations).toEqual([]);
+  });
+});
