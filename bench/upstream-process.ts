@@ -30,7 +30,9 @@ const ANSWER = {
   content: [
     {
       type: 'text',
-      text: JSON.stringify({ id: 4711, name: 'Petrauskienė', city: 'Vilnius', tags: ['a', 'b'] }).padEnd(1_000),
+      text: JSON.stringify({ id: 4711, name: 'Petrauskienė', city: 'Vilnius', tags: ['a', 'b'] }).padEnd(
+        1_000,
+      ),
     },
   ],
 };

@@ -125,14 +125,26 @@ describe('NOTICE', () => {
 const BESIDE = ['CHANGELOG.md', 'LICENSE', 'NOTICE', 'README.md', 'package.json'];
 const COMPILED: Readonly<Record<string, readonly string[]>> = {
   '.ts': ['.js', '.js.map', '.d.ts'],
-  '.mts': ['.mjs', '.mjs.map', '.d.mts'],
+  '.mjs': ['.mjs', '.mjs.map', '.d.mts'],
 };
+
+const WEIGHTS = 'encoder.safetensors';
+
+function packedOf(folder: string): string[] {
+  const [packed] = JSON.parse(
+    execFileSync('npm', ['pack', '--dry-run', '--json', '--workspaces=false'], {
+      cwd: folder,
+      encoding: 'utf8',
+    }),
+  ) as [{ files: readonly { path: string }[] }];
+  return packed.files.map(({ path }) => path).sort();
+}
 
 function compiledSources(): string[] {
   return readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
     .map((file) => file.replaceAll('\\', '/'))
     .flatMap((file) => {
-      const [, stem = '', extension = ''] = /^(.*?)(\.m?ts)$/.exec(file) ?? [];
+      const [, stem = '', extension = ''] = /^(.*?)(\.ts|\.mjs)$/.exec(file) ?? [];
       if (stem.endsWith('.test') || stem.endsWith('.d')) return [];
       return (COMPILED[extension] ?? []).map((ending) => `dist/${stem}${ending}`);
     });
@@ -143,13 +155,15 @@ describe('the package', () => {
   it.runIf(existsSync(join(root, 'dist/bin.js')))(
     'holds the program, and nothing else of this repository',
     () => {
-      const [packed] = JSON.parse(
-        execFileSync('npm', ['pack', '--dry-run', '--json', '--workspaces=false'], {
-          cwd: root,
-          encoding: 'utf8',
-        }),
-      ) as [{ files: readonly { path: string }[] }];
-      expect(packed.files.map(({ path }) => path).sort()).toEqual([...BESIDE, ...compiledSources()].sort());
+      expect(packedOf(root)).toEqual([...BESIDE, ...compiledSources()].sort());
     },
   );
+
+  it('of the weights holds them and whose they are', () => {
+    const folder = join(root, 'packages/model');
+    // A checkout without the weights packs the rest.
+    const beside = ['LICENSE', 'NOTICE', 'README.md', 'package.json'];
+    const expected = existsSync(join(folder, WEIGHTS)) ? [...beside, WEIGHTS] : beside;
+    expect(packedOf(folder)).toEqual(expected.sort());
+  });
 });
