@@ -60,12 +60,13 @@ async function throughProgram(set: EvaluationSet, flags: readonly string[]): Pro
   return answers;
 }
 
-function expectAlike(through: readonly Measured[], alone: readonly Measured[]): void {
+/** `mrr`: how far apart the mean reciprocal ranks of one language may be. */
+function expectAlike(through: readonly Measured[], alone: readonly Measured[], mrr = 0.005): void {
   const rows = byLanguage(alone);
   for (const [i, { language, scores }] of byLanguage(through).entries()) {
     expect(language).toBe(rows[i]!.language);
     expect(Math.abs(scores.recall5.mean - rows[i]!.scores.recall5.mean)).toBeLessThanOrEqual(0.005);
-    expect(Math.abs(scores.mrr.mean - rows[i]!.scores.mrr.mean)).toBeLessThanOrEqual(0.005);
+    expect(Math.abs(scores.mrr.mean - rows[i]!.scores.mrr.mean)).toBeLessThanOrEqual(mrr);
   }
 }
 
@@ -99,6 +100,7 @@ test.skipIf(!existsSync(PACKED_MODEL))(
     giveVectors(index, vectors);
     // A slow machine must not turn a late vector into another answer.
     const flags = ['--embedder', 'packed', '--question-vector-ms', '60000'];
-    expectAlike(await throughProgram(set, flags), measure(index, set, vectors.questions));
+    // Vectors in the program have been through eight bits once more: a question of thirty may move by a place.
+    expectAlike(await throughProgram(set, flags), measure(index, set, vectors.questions), 0.02);
   },
 );

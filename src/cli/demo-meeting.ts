@@ -14,7 +14,7 @@ export async function playMeeting(stage: Stage): Promise<void> {
   const servers = demoServers(folder);
   await writeFile(join(folder, 'meeting.txt'), NOTE);
   await say.title(
-    'Five tools in front of three real MCP servers',
+    'Seven tools in front of three real MCP servers',
     'A script plays the model. Everything else is real, and every answer below is the one that came.',
   );
 

@@ -17,7 +17,7 @@ async function evaluated(
   const { home } = ownHome();
   const file = join(home, 'questions.jsonl');
   writeFileSync(file, lines.join('\n'));
-  const running = await startProgram(['eval', '--questions', file, ...more], {
+  const running = await startProgram(['eval', '--embedder', 'none', '--questions', file, ...more], {
     config: { mcpServers: { harbour: { url: stub.url } } },
   });
   running.child.stdin?.end();

@@ -61,6 +61,11 @@ describe('the settings table', () => {
       ['--agent-adds', 'MCPPROXY_AGENT_ADDS'],
       ['--registry-search', 'MCPPROXY_REGISTRY_SEARCH'],
       ['--check-server-repo', 'MCPPROXY_CHECK_SERVER_REPO'],
+      ['--log-level', 'MCPPROXY_LOG_LEVEL'],
+      ['--log-format', 'MCPPROXY_LOG_FORMAT'],
+      ['--log-callers', 'MCPPROXY_LOG_CALLERS'],
+      ['--audit-log', 'MCPPROXY_AUDIT_LOG'],
+      ['--metrics-listen', 'MCPPROXY_METRICS_LISTEN'],
     ]);
   });
 
