@@ -391,7 +391,7 @@ await settle();
 const before = { descriptors: descriptors(), children: children().length };
 const loading = Promise.all([load(), chaos(), watch()]);
 await sleep(LASTS_MS);
-soak.state.isOver = true;
+soak.isOver = true;
 await loading;
 await waitFor('every request is answered', () => running === 0, ANSWER_MS + QUIET_MS);
 await settle();
