@@ -37,7 +37,8 @@ function runProgram(args: readonly string[], file?: string): Awaited<ReturnType<
   if (file !== undefined) writeFileSync(join(home, 'mcpproxy.json'), file);
   const ran = spawnSync(process.execPath, [program, ...args], { cwd: home, env, encoding: 'utf8' });
   // A slow machine makes the program say that it waits.
-  const plain = (text: string): string => text.replaceAll(`${home}/`, '').replace(/^waiting for .*\n/m, '');
+  const plain = (text: string): string =>
+    text.replaceAll(`${home}/`, '').replaceAll(/^(?:waiting for|reading what) .*\n/gm, '');
   return { code: ran.status ?? 'killed', stdout: plain(ran.stdout), stderr: plain(ran.stderr) };
 }
 

@@ -65,7 +65,7 @@ async function run(
 
 /** What a slow machine makes the program say is left out. */
 function withoutWaiting(stderr: string): string {
-  return stderr.replaceAll(/^waiting for .*…\n/gm, '');
+  return stderr.replaceAll(/^(?:waiting for|reading what) .*…\n/gm, '');
 }
 
 describe('exit codes', () => {
