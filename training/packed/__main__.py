@@ -14,7 +14,7 @@ from . import corpus, evaluate, fixtures, languages, pack, parallel, prune, rout
 from .fast import FastEncoder
 
 WORD_MARGIN = 6.0
-"""See docs/decisions in the repository: chosen on held-out strings joined with English ones."""
+"""How much better the base must know a word, in log-probability, to read it inside a routed text; measured in decision 0020."""
 
 
 def digest(path: Path) -> str:
