@@ -25,7 +25,7 @@ import { answerBatch, answerLegacyMessage } from './legacy-message.ts';
 import type { LegacyParts } from './legacy-message.ts';
 import { createMcpServer } from './mcp-server.ts';
 import { plainCall } from './plain-call.ts';
-import { MODERN_VERSIONS, RPC, rpcErrorText } from './protocol.ts';
+import { knownMethod, MODERN_VERSIONS, RPC, rpcErrorText } from './protocol.ts';
 import { openReply, responseOf } from './reply-stream.ts';
 import { readBody } from './request-body.ts';
 import { answerToolCall, busyReply } from './tool-call.ts';
@@ -88,13 +88,20 @@ export interface HttpApp {
 const ASKS_UPSTREAM = new Set(['initialize', 'server/discover', 'tools/list']);
 
 /** RFC 9728 §3.1: the well-known path, alone or followed by the resource's own. */
-const SIGN_IN_PATHS = new Set([
+export const SIGN_IN_PATHS: ReadonlySet<string> = new Set([
   '/.well-known/oauth-protected-resource',
   '/.well-known/oauth-protected-resource/mcp',
 ]);
 
 /** Verdicts on `Host` and `Origin` values that are remembered; clients send few different ones. */
 const MAX_VERDICTS = 100;
+
+/** What is told of a request while it is served. */
+interface Seen {
+  method: string;
+}
+
+const KNOWN_VERSIONS: ReadonlySet<string> = new Set([...SUPPORTED_PROTOCOL_VERSIONS, ...MODERN_VERSIONS]);
 
 /** Loopback names are always served, whatever is listened on. */
 export function hostNames(names: readonly string[]): readonly string[] {
@@ -219,7 +226,7 @@ export function createHttpApp(parts: HttpAppParts): HttpApp {
     );
   }
 
-  async function serve(posted: PostedMessage): Promise<HttpReply> {
+  async function serve(posted: PostedMessage, seen: Seen): Promise<HttpReply> {
     const { head, text } = posted;
     const caller = callerOf(head.header('authorization'));
     let body: unknown;
@@ -236,6 +243,7 @@ export function createHttpApp(parts: HttpAppParts): HttpApp {
       return jsonReply(400, rpcErrorText('null', RPC.invalidRequest, message));
     }
     const version = head.header('mcp-protocol-version')?.trim();
+    seen.method = knownMethod(body);
     const method = head.header('mcp-method')?.trim();
     const name = head.header('mcp-name')?.trim();
     const era = plainCall(body, { version, method, name });
@@ -281,10 +289,20 @@ export function createHttpApp(parts: HttpAppParts): HttpApp {
     const entered: Leave | Shed = admission.enter(posted.head.header('authorization'));
     if (typeof entered !== 'function') {
       const { status, message, retryAfterS } = entered;
+      const scope = status === 503 ? 'process' : 'caller';
+      parts.observer({
+        kind: 'shed',
+        scope,
+        limit: scope === 'process' ? 'maxRequests' : 'maxCallerRequests',
+      });
       return jsonReply(status, serverError(message), { 'retry-after': String(retryAfterS) });
     }
+    const began = performance.now();
+    const seen: Seen = { method: 'other' };
     try {
-      return await serve(posted);
+      const reply = await serve(posted, seen);
+      if (seen.method !== 'tools/call') reportRequest(posted, reply, seen.method, performance.now() - began);
+      return reply;
     } catch (thrown) {
       if (thrown instanceof BusyError) return replyOf(busyReply(thrown, 'null'));
       if (thrown instanceof UpstreamAuthError) {
@@ -298,6 +316,26 @@ export function createHttpApp(parts: HttpAppParts): HttpApp {
     } finally {
       entered();
     }
+  }
+
+  /** A call of a tool is told of by the tools; this is every other request. */
+  function reportRequest(posted: PostedMessage, reply: HttpReply, method: string, ms: number): void {
+    const version = posted.head.header('mcp-protocol-version')?.trim();
+    const text = reply.kind === 'text' ? reply.text : '';
+    const code = /"error":\{"code":(-?\d+)/.exec(text.slice(0, 120))?.[1];
+    const status =
+      reply.kind === 'text' ? reply.status : reply.kind === 'empty' ? 202 : reply.response.status;
+    parts.observer({
+      kind: 'request',
+      transport: 'http',
+      method,
+      ...(version !== undefined && KNOWN_VERSIONS.has(version) ? { protocolVersion: version } : {}),
+      ...(code === undefined ? {} : { errorCode: Number(code) }),
+      status,
+      requestBytes: Buffer.byteLength(posted.text),
+      responseBytes: Buffer.byteLength(text),
+      ms,
+    });
   }
 
   const tooLarge = (): HttpReply =>

@@ -3,6 +3,8 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { ProxyError } from '../base/errors.ts';
 import type { Limits } from '../base/limits.ts';
+import type { Observer } from '../base/observer.ts';
+import { SIGN_IN_PATHS } from './http-app.ts';
 import type { HttpApp, PostedMessage, RequestHead } from './http-app.ts';
 import {
   eventOf,
@@ -30,6 +32,10 @@ const ONCE = new Set([
   'mcp-name',
 ]);
 
+/** What events may name; a client can send anything else. */
+const METHODS = new Set(['GET', 'HEAD', 'POST', 'DELETE', 'OPTIONS', 'PUT']);
+const ROUTES = new Set(['/mcp', '/healthz', '/readyz', ...SIGN_IN_PATHS]);
+
 /** How much of a body that is too large is still taken in, so that its sender gets to read why. */
 const LINGER_BYTES = 8_388_608;
 const LINGER_MS = 2_000;
@@ -47,13 +53,15 @@ const GIVING_UP_MS = 1_000;
 export class HttpFront {
   readonly #app: HttpApp;
   readonly #limits: Limits;
+  readonly #observer: Observer;
   readonly #running = new Set<Exchange>();
   #isDraining = false;
   #onIdle: (() => void) | undefined;
 
-  constructor(app: HttpApp, limits: Limits) {
+  constructor(app: HttpApp, limits: Limits, observer: Observer) {
     this.#app = app;
     this.#limits = limits;
+    this.#observer = observer;
   }
 
   /** How many requests are not answered yet, open streams apart. */
@@ -66,10 +74,18 @@ export class HttpFront {
   readonly listener = (request: IncomingMessage, response: ServerResponse): void => {
     const exchange = new Exchange(request, response, this.#limits);
     this.#running.add(exchange);
+    const began = performance.now();
     if (this.#isDraining) response.shouldKeepAlive = false;
     response.once('close', () => {
       this.#running.delete(exchange);
       exchange.onClose();
+      this.#observer({
+        kind: 'http',
+        method: METHODS.has(exchange.method) ? exchange.method : 'other',
+        route: ROUTES.has(exchange.path) ? exchange.path : 'other',
+        status: response.statusCode,
+        ms: performance.now() - began,
+      });
       if (this.#onIdle !== undefined && this.running === 0) this.#onIdle();
     });
     const early = exchange.problem(this.#limits) ?? this.#app.answer(exchange.head);

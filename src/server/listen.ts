@@ -24,7 +24,7 @@ export async function listen(
   app: HttpApp,
   { limits, observer }: { readonly limits: Limits; readonly observer: Observer },
 ): Promise<Listening> {
-  const front = new HttpFront(app, limits);
+  const front = new HttpFront(app, limits, observer);
   const server = createServer(
     {
       // Node wants it so: the headers are part of the request.

@@ -61,3 +61,24 @@ export function wrongMessage(message: unknown): string | undefined {
   const needed = 'Invalid params: initialize needs protocolVersion, capabilities and clientInfo';
   return rpcErrorText(idText, RPC.invalidParams, needed);
 }
+
+/** Methods of MCP that clients send; events name no others. */
+const METHODS: ReadonlySet<string> = new Set([
+  'initialize',
+  'server/discover',
+  'ping',
+  'tools/list',
+  'tools/call',
+  'logging/setLevel',
+  'subscriptions/listen',
+  'notifications/initialized',
+  'notifications/cancelled',
+  'notifications/progress',
+]);
+
+/** The method of a message for the operator: one that MCP has, `batch`, or `other`; never what a client made up. */
+export function knownMethod(message: unknown): string {
+  if (Array.isArray(message)) return 'batch';
+  const method = isJsonObject(message) ? message['method'] : undefined;
+  return typeof method === 'string' && METHODS.has(method) ? method : 'other';
+}

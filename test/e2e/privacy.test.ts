@@ -197,6 +197,12 @@ describe('what callers send and get', () => {
 
     const metrics = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
     expect(metrics).toContain('tool="read_letters"');
+    for (const series of [
+      'http_server_request_duration_seconds_count{method="POST",route="/mcp",status="200"}',
+      'mcp_server_operation_duration_seconds_count{method="server/discover",tool="none",error_type="",protocol_version="2026-07-28"}',
+      'mcp_server_operation_duration_seconds_count{method="other",tool="none"',
+    ])
+      expect(metrics).toContain(series);
     await until('spans were sent', async () => collected.join('').includes('tools/call read_letters'));
     const lines = running.stderr().trimEnd().split('\n');
     const calls = lines
