@@ -245,6 +245,7 @@ function ask(authorization, tool, args, leaves) {
 async function oneRequest() {
   const caller = `Bearer caller-${Math.random() < 0.7 ? Math.floor(Math.random() * 20) : Math.floor(Date.now() / 1_000)}`;
   const leaves = Math.random() < LEAVES;
+  const weather = JSON.stringify(WEATHER[turnNow % WEATHER.length]);
   const mark = `mark-${++serial}`;
   const kind = Math.random();
   const n = Math.floor(Math.random() * TOOLS);
@@ -266,7 +267,9 @@ async function oneRequest() {
     if (leaves) counts.left++;
     else {
       counts.lost++;
-      examples.push(`lost: ${String(answer.error)}`);
+      examples.push(
+        `lost: ${kind < 0.25 ? 'a search' : kind < 0.45 ? 'a parcel' : 'a meter'} begun in ${weather}: ${String(answer.error)}`,
+      );
     }
     return;
   }
@@ -320,9 +323,12 @@ const WEATHER = [
   { closeAfterBytes: 2_000 },
 ];
 const soak = { isOver: false };
+/** Which weather there is. */
+let turnNow = 0;
 
 async function chaos() {
   for (let turn = 0; !soak.isOver; turn++) {
+    turnNow = turn;
     network.set(WEATHER[turn % WEATHER.length] ?? {});
     if (turn % 4 === 3) network.cut();
     if (turn % 11 === 10) {
@@ -431,6 +437,16 @@ upstream.closeAllConnections();
 upstream.close();
 rmSync(folder, { recursive: true, force: true });
 
+/** @param {readonly string[]} texts */
+function counted(texts) {
+  /** @type {Record<string, number>} */
+  const times = {};
+  for (const text of texts) times[text] = (times[text] ?? 0) + 1;
+  return Object.entries(times)
+    .sort(([, a], [, b]) => b - a)
+    .slice(0, 12);
+}
+
 const heaps = samples.map(({ heap }) => heap / 1e6);
 const report = {
   lasted: time,
@@ -449,7 +465,7 @@ const report = {
   connectionsMade: network.madeConnections(),
   bugs,
   exit,
-  examples: examples.slice(0, 5),
+  examples: counted(examples),
 };
 console.log(JSON.stringify(report, undefined, 2));
 // Over minutes a slope is mostly noise: then the end may not be above what warming up reached.
