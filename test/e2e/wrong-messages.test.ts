@@ -44,7 +44,7 @@ const ERRORS: Readonly<Record<string, readonly [line: string, code: number, mess
   "an upstream's tool called directly": [
     '{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"ring_bell","arguments":{}}}',
     -32_602,
-    "Unknown tool: this server's own tools are call_read_tool, call_read_tools, call_write_tool, describe_tool, search_tools. Call the tools found with search_tools through call_read_tool or call_write_tool.",
+    "Unknown tool: this server's own tools are call_read_tool, call_read_tools, call_write_tool, describe_tool, search_servers, search_tools, upstream_servers. Call the tools found with search_tools through call_read_tool or call_write_tool.",
   ],
 };
 
