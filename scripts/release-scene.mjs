@@ -11,6 +11,8 @@ import { dirname, join } from 'node:path';
 
 const COMMAND_MS = 180_000;
 const START_MS = 30_000;
+/** Longer than a drain may take. */
+const END_MS = 45_000;
 
 /** @typedef {ReturnType<typeof openScene>} Scene */
 
@@ -102,7 +104,9 @@ export function openScene({ root, out }) {
       lines.push(shown(said));
       await use(new URL(url));
       child.kill('SIGTERM');
+      const overdue = setTimeout(() => child.kill('SIGKILL'), END_MS);
       const code = await ended;
+      clearTimeout(overdue);
       if (code !== 0) throw new Error(`"${command}" ended with ${code}: ${said}`);
       lines.push('$ kill %1');
     },
