@@ -1,3 +1,7 @@
+/*
+ * The composition root: the only file that knows every room. It stays whole so that how they are wired is read in
+ * one place.
+ */
 import { homedir } from 'node:os';
 import { isDeepStrictEqual } from 'node:util';
 import { setFlagsFromString } from 'node:v8';
@@ -14,6 +18,8 @@ import type { UpstreamDesk } from './meta-tools/upstream-desk.ts';
 import type { ConfiguredRegistry } from './registry/registries.ts';
 import type { ServerFinder } from './registry/server-finder.ts';
 import type { Approval, ApprovalState } from './roster/approval-state.ts';
+import { IDLE } from './observe/sample.ts';
+import type { Sample, UpstreamHealth } from './observe/sample.ts';
 import type { UpstreamRecord } from './roster/record.ts';
 import type { Roster, RosterChange } from './roster/roster.ts';
 import type { UpstreamStore } from './roster/store.ts';
@@ -113,7 +119,7 @@ export interface Proxy {
   /** Takes what people have approved since; gives the names of the upstreams it made a difference to. */
   reloadApprovals(): Promise<readonly string[]>;
   /** What is under way and what is kept; for metrics. */
-  sample(): ProxySample;
+  sample(): Sample;
   /** The enabled upstreams that are asked with our own credential (or none), and how each is. */
   health(): readonly UpstreamHealth[];
   /** Stops listening, lets running requests finish (`limits.drainMs` at the longest), ends every child. */
@@ -137,29 +143,6 @@ export interface ProxyOptions {
   readonly marksCallers?: boolean;
 }
 
-/** What is under way and what is kept at one moment. All is 0 before the first client. */
-export interface ProxySample {
-  readonly requests: number;
-  readonly upstreams: readonly {
-    readonly name: string;
-    readonly isUp: boolean;
-    readonly inFlight: number;
-    readonly queued: number;
-  }[];
-  readonly catalogs: number;
-  readonly catalogBytes: number;
-  readonly poolDefinitions: number;
-}
-
-/** How one upstream is, for the operator. */
-export interface UpstreamHealth {
-  readonly name: string;
-  readonly state: 'idle' | 'starting' | 'ready' | 'failed';
-  readonly reason?: string;
-}
-
-const IDLE: ProxySample = { requests: 0, upstreams: [], catalogs: 0, catalogBytes: 0, poolDefinitions: 0 };
-
 /** Long enough for what a client wrote when it started us to be read. */
 const PIPE_WAIT_MS = 1;
 
@@ -173,7 +156,7 @@ const PROGRESS_MS = 200;
 interface Rooms {
   readonly roster: Roster;
   readonly views: Views;
-  readonly sample: (requests: number) => ProxySample;
+  readonly sample: (requests: number) => Sample;
   readonly health: () => readonly UpstreamHealth[];
   readonly metaTools: MetaTools;
   /** Undefined where words rank alone. */
@@ -348,21 +331,24 @@ async function openRooms(config: Config, given: Observer, options: ProxyOptions)
       if (known?.kind === 'failed') return { name, state: 'failed', reason: known.error.message };
       return { name, state: known?.kind ?? 'idle' };
     });
-  const sample = (requests: number): ProxySample => ({
-    requests,
-    upstreams: roster.entries.map((entry, at) => {
-      const calls = entry.upstream === undefined ? undefined : callsAt(entry.upstream);
-      return {
-        name: entry.record.name,
-        isUp: health()[at]?.state !== 'failed',
-        inFlight: calls?.running ?? 0,
-        queued: calls?.queued ?? 0,
-      };
-    }),
-    catalogs: listings.held.listings,
-    catalogBytes: listings.held.bytes,
-    poolDefinitions: documents?.size ?? 0,
-  });
+  const sample = (requests: number): Sample => {
+    const states = health();
+    return {
+      requests,
+      upstreams: roster.entries.map(({ record, upstream }, at) => {
+        const calls = upstream === undefined ? undefined : callsAt(upstream);
+        return {
+          name: record.name,
+          isUp: states[at]?.state !== 'failed',
+          inFlight: calls?.running ?? 0,
+          queued: calls?.queued ?? 0,
+        };
+      }),
+      catalogs: listings.held.listings,
+      catalogBytes: listings.held.bytes,
+      poolDefinitions: documents?.size ?? 0,
+    };
+  };
   return {
     roster,
     views,

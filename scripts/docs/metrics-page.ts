@@ -1,4 +1,5 @@
 import { createMetrics } from '../../src/observe/metrics.ts';
+import { IDLE } from '../../src/observe/sample.ts';
 import { block, code, page, table, WRITTEN } from './markdown.ts';
 
 /** `docs/metrics.md`. */
@@ -6,7 +7,7 @@ export function metricsPage(): string {
   const metrics = createMetrics({
     version: '0.0.0',
     model: 'packed',
-    sample: () => ({ requests: 0, upstreams: [], catalogs: 0, catalogBytes: 0, poolDefinitions: 0 }),
+    sample: () => IDLE,
   });
   const described = metrics.described();
   metrics.close();

@@ -42,10 +42,9 @@ export type HouseEvent =
       readonly code?: ErrorCodeName;
       readonly ms: number;
     }
-  /** One MCP request of a client, answered or given up; a call of a tool has a `call` event beside it. */
+  /** One MCP request of a client over HTTP that is no call of a tool; those have `call` events. */
   | {
       readonly kind: 'request';
-      readonly transport: 'http' | 'stdio';
       /** A method of MCP that we answer, or `other`: never what a client typed. */
       readonly method: string;
       readonly protocolVersion?: string;
@@ -54,9 +53,9 @@ export type HouseEvent =
       /** The HTTP status of the answer. */
       readonly status?: number;
       readonly requestBytes: number;
-      readonly responseBytes: number;
+      /** Absent where the answer was written by the SDK, which does not say. */
+      readonly responseBytes?: number;
       readonly ms: number;
-      readonly caller?: string;
     }
   /** One request over HTTP, whatever it was for. */
   | {

@@ -8,6 +8,7 @@ import type { Settings } from '../config/settings.ts';
 import { createLineObserver } from '../observe/line-observer.ts';
 import type { LogLevel } from '../observe/levels.ts';
 import { openTraces, wantsTraces } from '../observe/otel-tracer.ts';
+import { IDLE } from '../observe/sample.ts';
 
 /** What a serving proxy tells its operator, and how. */
 export interface Telemetry {
@@ -49,14 +50,7 @@ export async function openTelemetry(
           version: PRODUCT.version,
           model:
             config.embedder.kind === 'folder' ? (config.embedder.name ?? 'folder') : config.embedder.kind,
-          sample: () =>
-            proxy?.sample() ?? {
-              requests: 0,
-              upstreams: [],
-              catalogs: 0,
-              catalogBytes: 0,
-              poolDefinitions: 0,
-            },
+          sample: () => proxy?.sample() ?? IDLE,
         });
   const traces = wantsTraces(process.env) ? await openTraces({ version: PRODUCT.version }) : undefined;
   let closeListener: (() => Promise<void>) | undefined;

@@ -1,3 +1,7 @@
+/*
+ * Reads one entry of `mcpServers`. Every key and every spelling other clients give it is here, so that an entry's
+ * mistakes are found and told together.
+ */
 import { dirname } from 'node:path';
 import type { UpstreamRecord, UpstreamTransport } from '../roster/record.ts';
 import type { Findings, Hint } from './findings.ts';

@@ -1,3 +1,7 @@
+/*
+ * Everything that can be done with upstreams while running. Agents and people go through the same operations here,
+ * so that what an agent may not do is decided beside what a person may.
+ */
 import { createHash } from 'node:crypto';
 import { openDeadline } from '../base/deadline.ts';
 import { ProxyError } from '../base/errors.ts';

@@ -129,14 +129,12 @@ function fieldsOf(event: HouseEvent): Readonly<Record<string, Field>> {
       return {
         event: kind,
         method: event.method,
-        transport: event.transport,
         protocol_version: plainOf(event.protocolVersion),
         error_type: event.errorCode,
         status: event.status,
         duration_ms: rounded(event.ms),
         req_bytes: event.requestBytes,
         res_bytes: event.responseBytes,
-        caller: event.caller,
       };
     case 'http':
       return {

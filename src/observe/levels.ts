@@ -18,6 +18,7 @@ export function levelOf(event: HouseEvent): EventLevel {
     case 'draining':
     case 'unvalidated':
     case 'note':
+    case 'request':
       return 'info';
     case 'upstream':
       if (event.state === 'failed' || event.state === 'exited') return 'warn';
@@ -26,9 +27,6 @@ export function levelOf(event: HouseEvent): EventLevel {
       return event.dropped.length === 0 ? 'info' : 'warn';
     case 'call':
       return event.outcome === 'failed' ? 'warn' : 'info';
-    case 'request':
-      // A call of a tool has said so itself, with more in it.
-      return event.method === 'tools/call' ? 'debug' : 'info';
     case 'listing_failed':
     case 'shed':
     case 'bug':

@@ -59,7 +59,7 @@ export function sentenceOf(event: HouseEvent): string {
     }
     case 'request': {
       const error = event.errorCode === undefined ? '' : `: error ${event.errorCode}`;
-      return `${event.method} over ${event.transport}${error} ${took(event)}`;
+      return `${event.method} over HTTP${error} ${took(event)}`;
     }
     case 'http':
       return `${plain(event.method)} ${event.route}: ${event.status} ${took(event)}`;

@@ -2,13 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { messageOf, ProxyError } from '../base/errors.ts';
 import type { Metrics } from './metrics.ts';
-
-/** One upstream, as the operator is told of it. */
-export interface UpstreamHealth {
-  readonly name: string;
-  readonly state: string;
-  readonly reason?: string;
-}
+import type { UpstreamHealth } from './sample.ts';
 
 export interface MetricsListenerOptions {
   readonly host: string;

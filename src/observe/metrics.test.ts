@@ -1,10 +1,11 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { createMetrics } from './metrics.ts';
-import type { Metrics, Sample } from './metrics.ts';
+import type { Metrics } from './metrics.ts';
 import { listenForMetrics } from './metrics-listener.ts';
 import type { MetricsListener } from './metrics-listener.ts';
+import { IDLE } from './sample.ts';
+import type { Sample } from './sample.ts';
 
-const IDLE: Sample = { requests: 0, upstreams: [], catalogs: 0, catalogBytes: 0, poolDefinitions: 0 };
 const closing: (() => unknown)[] = [];
 afterEach(async () => {
   for (const close of closing.splice(0)) await close();

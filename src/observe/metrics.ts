@@ -1,22 +1,6 @@
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
 import type { HouseEvent, Observer } from '../base/observer.ts';
-
-/** What is read when metrics are asked for, rather than counted as it happens. */
-export interface Sample {
-  /** Requests being served, and calls under way and waiting at each upstream. */
-  readonly requests: number;
-  readonly upstreams: readonly {
-    readonly name: string;
-    readonly isUp: boolean;
-    readonly inFlight: number;
-    readonly queued: number;
-  }[];
-  /** Listings kept for callers, and their size as `maxListingsBytes` counts it. */
-  readonly catalogs: number;
-  readonly catalogBytes: number;
-  /** Tools in the search index, each counted once however many callers see it. */
-  readonly poolDefinitions: number;
-}
+import type { Sample } from './sample.ts';
 
 export interface MetricsOptions {
   readonly version: string;
@@ -121,7 +105,10 @@ export function createMetrics(options: MetricsOptions): Metrics {
     'Times a limit was reached, by the name of its setting.',
     ['limit'],
   );
-  const catalogs = gauge('mcp_proxy_catalogs', 'Listings kept, one for each upstream and caller.');
+  const catalogs = gauge(
+    'mcp_proxy_catalogs',
+    'Different listings kept; equal ones of several callers are one.',
+  );
   const catalogBytes = gauge('mcp_proxy_catalog_bytes', 'Size of the listings kept, in bytes.');
   const definitions = gauge('mcp_proxy_pool_definitions', 'Tools in the search index, each counted once.');
   const listings = counter('mcp_proxy_catalog_refresh_total', 'Listings of an upstream, by how they went.', [
@@ -153,9 +140,11 @@ export function createMetrics(options: MetricsOptions): Metrics {
     ['mode'],
     [0, 1, 2, 5, 10, 25, 50],
   );
-  const validation = counter('mcp_proxy_validation_total', "Checks of arguments against a tool's schema.", [
-    'result',
-  ]);
+  const validation = counter(
+    'mcp_proxy_validation_total',
+    'Calls of known tools that were refused, and calls sent without a check of their arguments.',
+    ['result'],
+  );
   const up = gauge('mcp_proxy_upstream_up', 'Whether the upstream is ready (1) or not (0).', ['upstream']);
   const restarts = counter(
     'mcp_proxy_upstream_restarts_total',
@@ -195,17 +184,15 @@ export function createMetrics(options: MetricsOptions): Metrics {
         http.observe({ method: event.method, route: event.route, status: event.status }, event.ms / 1_000);
         return;
       case 'request':
-        if (event.method !== 'tools/call') {
-          served.observe(
-            {
-              method: event.method,
-              tool: 'none',
-              error_type: event.errorCode ?? '',
-              protocol_version: event.protocolVersion ?? '',
-            },
-            event.ms / 1_000,
-          );
-        }
+        served.observe(
+          {
+            method: event.method,
+            tool: 'none',
+            error_type: event.errorCode ?? '',
+            protocol_version: event.protocolVersion ?? '',
+          },
+          event.ms / 1_000,
+        );
         return;
       case 'call': {
         const error = event.code ?? (event.outcome === 'ok' ? '' : event.outcome);
@@ -272,7 +259,6 @@ export function createMetrics(options: MetricsOptions): Metrics {
     }
   }
 
-  // Collected with the text, so that the event loop's lag is watched only while somebody asks for it.
   collectDefaultMetrics({ register: registry });
 
   return {

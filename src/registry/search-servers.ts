@@ -1,3 +1,7 @@
+/*
+ * One search of registries from question to answer: reading, filtering, merging, looking up. The steps share what
+ * is kept of a listing and its deadline, and are read in their order.
+ */
 import { setMaxListeners } from 'node:events';
 import { openDeadline } from '../base/deadline.ts';
 import { ProxyError } from '../base/errors.ts';

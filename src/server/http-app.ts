@@ -322,18 +322,18 @@ export function createHttpApp(parts: HttpAppParts): HttpApp {
   function reportRequest(posted: PostedMessage, reply: HttpReply, method: string, ms: number): void {
     const version = posted.head.header('mcp-protocol-version')?.trim();
     const text = reply.kind === 'text' ? reply.text : '';
+    const responseBytes = reply.kind === 'response' ? undefined : Buffer.byteLength(text);
     const code = /"error":\{"code":(-?\d+)/.exec(text.slice(0, 120))?.[1];
     const status =
       reply.kind === 'text' ? reply.status : reply.kind === 'empty' ? 202 : reply.response.status;
     parts.observer({
       kind: 'request',
-      transport: 'http',
       method,
       ...(version !== undefined && KNOWN_VERSIONS.has(version) ? { protocolVersion: version } : {}),
       ...(code === undefined ? {} : { errorCode: Number(code) }),
       status,
       requestBytes: Buffer.byteLength(posted.text),
-      responseBytes: Buffer.byteLength(text),
+      ...(responseBytes === undefined ? {} : { responseBytes }),
       ms,
     });
   }

@@ -1,3 +1,7 @@
+/*
+ * An upstream over streamable HTTP, both generations: sessions, streams, resuming and deadlines are one state and
+ * live in one file.
+ */
 import { createParser } from 'eventsource-parser';
 import type { Client } from '@modelcontextprotocol/client';
 import { openDeadline, pause } from '../base/deadline.ts';
