@@ -31,6 +31,16 @@ const MCP_SECONDS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 
 /** A search takes microseconds to a few milliseconds. */
 const SEARCH_SECONDS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1];
 
+/**
+ * Metrics of prom-client that are gauges under a counter's name, which Prometheus' own checker objects to; each is the
+ * sum over `type` of the one without `_total`.
+ */
+const MISNAMED = [
+  'nodejs_active_handles_total',
+  'nodejs_active_requests_total',
+  'nodejs_active_resources_total',
+];
+
 /** Tools with a time series of their own; calls of others are counted as `other`. */
 const MAX_TOOLS = 1_000;
 const MAX_UPSTREAMS = 1_000;
@@ -260,6 +270,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
   }
 
   collectDefaultMetrics({ register: registry });
+  for (const name of MISNAMED) registry.removeSingleMetric(name);
 
   return {
     observer: count,
