@@ -392,19 +392,19 @@ class Composition {
     const current = (): ToolIndex | undefined => (this.#isRetired ? undefined : this.index);
     return {
       get counts() {
-        return current()?.documents ?? { all: 0, embedded: 0 };
+        return current()?.documents ?? { all: 0, embedded: [] };
       },
-      next: (limit) =>
-        (current()?.unembedded() ?? []).slice(0, limit).map((position) => this.#toEmbed(position)),
+      next: (limit, part) =>
+        (current()?.unembedded(part) ?? []).slice(0, limit).map((position) => this.#toEmbed(position, part)),
     };
   }
 
-  #toEmbed(position: number): DocumentToEmbed {
+  #toEmbed(position: number, part: number): DocumentToEmbed {
     const { exposedName, upstream, tool } = this.catalog.tools[position]!;
     return {
       text: meaningText({ name: tool.name, exposedName, upstream, description: tool.description }),
       keep: (vector) => {
-        if (!this.#isRetired) this.index.setVector(position, vector);
+        if (!this.#isRetired) this.index.setVector(position, vector, part);
       },
     };
   }

@@ -56,6 +56,7 @@ function aboutQuestion({ words, ignored, coverage, basis }: ExplainedSearch): st
 const BASES: Readonly<Record<ExplainedSearch['basis'], readonly string[]>> = {
   words: [],
   part: ['ranked by words and meaning; some tools have no vector yet'],
+  first: ['ranked by words and meaning; the second part of some vectors is still to come'],
   meaning: ['ranked by words and meaning'],
 };
 

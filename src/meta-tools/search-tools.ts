@@ -64,7 +64,7 @@ export interface FoundAnswer {
 /** What an answer says of its ranking: the least of its queries; nothing when all of the meaning was there. */
 function rankingOf(found: readonly FoundTools[]): 'words' | 'quick' | undefined {
   if (found.some(({ basis }) => basis === 'words')) return 'words';
-  return found.some(({ basis }) => basis === 'part') ? 'quick' : undefined;
+  return found.some(({ basis }) => basis !== 'meaning') ? 'quick' : undefined;
 }
 
 function matchOf({ exposedName, access, tool }: CatalogTool, isWithSchema: boolean): JsonObject {

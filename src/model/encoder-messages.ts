@@ -3,7 +3,8 @@ import type { TextRole } from '../search/embedder.ts';
 
 /** Which encoder a thread opens, by path: what can be sent to it. */
 export type EncoderSource =
-  | { readonly kind: 'packed'; readonly file: string }
+  /** `second` is the file of the second encoder; undefined leaves it out. */
+  | { readonly kind: 'packed'; readonly file: string; readonly second?: string | undefined }
   | { readonly kind: 'model2vec'; readonly folder: string; readonly name: string | undefined };
 
 /** `workerData` of an encoder's thread. */
@@ -18,6 +19,8 @@ export type ToThread =
       readonly kind: 'embed';
       readonly job: number;
       readonly role: TextRole;
+      /** Which part of documents' vectors; undefined for all of them, as for questions. */
+      readonly part?: number | undefined;
       readonly texts: readonly string[];
     }
   /** The job is wanted no more; there will be no answer. */
@@ -32,7 +35,15 @@ export interface SentError {
 
 export type FromThread =
   /** The first message: the encoder is open. */
-  | { readonly kind: 'open'; readonly id: string; readonly dimensions: number }
+  | {
+      readonly kind: 'open';
+      readonly id: string;
+      readonly dimensions: number;
+      /** How many numbers each part of a document's vector has, where there are parts. */
+      readonly parts?: readonly number[] | undefined;
+      /** What of it is missing, where it works without. */
+      readonly shortfall?: string | undefined;
+    }
   /** The first and last message: it cannot be opened. */
   | { readonly kind: 'unopened'; readonly error: SentError }
   /** All vectors of a job, one after another. */

@@ -115,6 +115,15 @@ describe('an embedder on a thread', () => {
     await expect(openCrashing('silent')).rejects.toMatchObject({ code: 'model_stopped' });
   });
 
+  it('gives the parts of documents’ vectors one by one, where there are parts', async () => {
+    const { parts, dimensions } = await openCrashing('parts');
+    expect([dimensions, parts?.dimensions]).toEqual([5, [2, 3]]);
+    expect(await parts!.embed(['a', 'b'], 1)).toEqual([Float32Array.of(1, 1, 1), Float32Array.of(1, 1, 1)]);
+    expect(await parts!.embed(['a'], 0)).toEqual([Float32Array.of(0, 0)]);
+    await expect(async () => parts!.embed(['a'], 2)).rejects.toThrow(RangeError);
+    expect((await openPacked()).parts).toBeUndefined();
+  });
+
   it('is none when none is chosen', async () => {
     expect(await openEmbedder({ kind: 'none' })).toBeUndefined();
   });

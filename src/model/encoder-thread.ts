@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import { systemClock, type Clock } from '../base/clock.ts';
 import { messageOf, ProxyError } from '../base/errors.ts';
-import type { Embedder, TextRole } from '../search/embedder.ts';
+import type { DocumentParts, Embedder, TextRole } from '../search/embedder.ts';
 import type { FromThread, SentError, ThreadData, ToThread } from './encoder-messages.ts';
 
 export interface EncoderThreadOptions {
@@ -44,6 +44,8 @@ export async function openEncoderThread(
 class EncoderThread implements Embedder {
   readonly id: string;
   readonly dimensions: number;
+  readonly parts: DocumentParts | undefined;
+  readonly shortfall: string | undefined;
   readonly #start: () => Promise<Thread>;
   readonly #clock: Clock;
   /** Undefined from when it ended until somebody asks again. */
@@ -55,6 +57,8 @@ class EncoderThread implements Embedder {
   constructor(first: Thread, start: () => Promise<Thread>, clock: Clock) {
     this.id = first.id;
     this.dimensions = first.dimensions;
+    this.parts = this.#partsOf(first);
+    this.shortfall = first.shortfall;
     this.#start = start;
     this.#clock = clock;
     this.#thread = Promise.resolve(first);
@@ -66,12 +70,33 @@ class EncoderThread implements Embedder {
     role: TextRole,
     signal?: AbortSignal,
   ): Promise<readonly Float32Array[]> {
+    return this.#embed({ texts, role }, this.dimensions, signal);
+  }
+
+  async #embed(
+    request: EmbedRequest,
+    dimensions: number,
+    signal: AbortSignal | undefined,
+  ): Promise<readonly Float32Array[]> {
     signal?.throwIfAborted();
     if (this.#isClosed) throw stopped('it was closed');
     const thread = await (this.#thread ?? this.#startAgain());
     signal?.throwIfAborted();
-    const all = await thread.embed(texts, role, signal);
-    return texts.map((_, i) => all.subarray(i * this.dimensions, (i + 1) * this.dimensions));
+    const all = await thread.embed(request, signal);
+    return request.texts.map((_, i) => all.subarray(i * dimensions, (i + 1) * dimensions));
+  }
+
+  #partsOf({ parts: dimensions }: Thread): DocumentParts | undefined {
+    if (dimensions === undefined) return undefined;
+    return {
+      dimensions,
+      embed: (texts, part, signal) => {
+        const numbers = dimensions[part];
+        if (numbers === undefined)
+          throw new RangeError(`Vectors have ${dimensions.length} parts, none is ${part}`);
+        return this.#embed({ texts, role: 'document', part }, numbers, signal);
+      },
+    };
   }
 
   async close(): Promise<void> {
@@ -124,14 +149,14 @@ class EncoderThread implements Embedder {
   }
 }
 
+type EmbedRequest = Pick<Extract<ToThread, { kind: 'embed' }>, 'texts' | 'role' | 'part'>;
+
 /** A running thread whose encoder is open. */
-interface Thread {
-  readonly id: string;
-  readonly dimensions: number;
+interface Thread extends Omit<Extract<FromThread, { kind: 'open' }>, 'kind'> {
   /** Resolves when it has ended, for whatever reason. */
   readonly ended: Promise<void>;
   /** All vectors, one after another. */
-  embed(texts: readonly string[], role: TextRole, signal?: AbortSignal): Promise<Float32Array>;
+  embed(request: EmbedRequest, signal?: AbortSignal): Promise<Float32Array>;
   close(): Promise<void>;
 }
 
@@ -170,16 +195,12 @@ function startThread(data: ThreadData, program: URL): Promise<Thread> {
     });
     worker.on('message', (message: FromThread) => {
       switch (message.kind) {
-        case 'open':
+        case 'open': {
+          const { kind: _, ...open } = message;
           worker.unref();
-          resolve({
-            id: message.id,
-            dimensions: message.dimensions,
-            ended,
-            embed,
-            close: () => close(ended),
-          });
+          resolve({ ...open, ended, embed, close: () => close(ended) });
           break;
+        }
         case 'unopened':
           reject(errorOf(message.error));
           break;
@@ -193,7 +214,7 @@ function startThread(data: ThreadData, program: URL): Promise<Thread> {
     });
   });
 
-  function embed(texts: readonly string[], role: TextRole, signal?: AbortSignal): Promise<Float32Array> {
+  function embed(request: EmbedRequest, signal?: AbortSignal): Promise<Float32Array> {
     const job = ++jobs;
     return new Promise<Float32Array>((resolve, reject) => {
       if (hasEnded) throw stopped('its thread ended');
@@ -211,7 +232,7 @@ function startThread(data: ThreadData, program: URL): Promise<Thread> {
       signal?.addEventListener('abort', abort, { once: true });
       waiting.set(job, { resolve: settled(resolve), reject: settled(reject) });
       worker.ref();
-      post({ kind: 'embed', job, role, texts });
+      post({ kind: 'embed', job, ...request });
     });
   }
 

@@ -9,6 +9,8 @@ import { ToolVectors } from './tool-vectors.ts';
 /** The documents of a view that keeps its vectors here. */
 class Documents implements DocumentsToEmbed {
   readonly vectors = new Map<string, Float32Array>();
+  /** The second part of them. */
+  readonly seconds = new Map<string, Float32Array>();
   readonly #texts: readonly string[];
 
   constructor(texts: readonly string[]) {
@@ -16,14 +18,15 @@ class Documents implements DocumentsToEmbed {
   }
 
   get counts(): DocumentsToEmbed['counts'] {
-    return { all: this.#texts.length, embedded: this.vectors.size };
+    return { all: this.#texts.length, embedded: [this.vectors.size, this.seconds.size] };
   }
 
-  next(limit: number): ReturnType<DocumentsToEmbed['next']> {
+  next(limit: number, part: number): ReturnType<DocumentsToEmbed['next']> {
+    const vectors = part === 0 ? this.vectors : this.seconds;
     return this.#texts
-      .filter((text) => !this.vectors.has(text))
+      .filter((text) => !vectors.has(text))
       .slice(0, limit)
-      .map((text) => ({ text, keep: (vector) => void this.vectors.set(text, vector) }));
+      .map((text) => ({ text, keep: (vector) => void vectors.set(text, vector) }));
   }
 }
 
@@ -50,7 +53,7 @@ describe('documents', () => {
     expect(openings).toBe(0);
     vectors.want(first);
     vectors.want(second);
-    expect(vectors.progress).toEqual({ all: 160, embedded: 0 });
+    expect(vectors.progress).toEqual({ all: 160, embedded: 0, whole: 0 });
     await vectors.settled(5_000);
     expect([first.vectors.size, second.vectors.size, openings]).toEqual([150, 10, 1]);
     expect(embedder.requests.map((request) => request.texts.length)).toEqual([64, 64, 22, 10]);
@@ -120,6 +123,81 @@ describe('documents', () => {
     expect([asked?.aborted, embedder.isClosed, notes]).toEqual([true, true, []]);
     vectors.want(new Documents(texts(1)));
     expect(embedder.requests).toHaveLength(1);
+  });
+});
+
+describe('vectors in two parts', () => {
+  /** Gives the second part when it is let to. */
+  function inTwo(
+    second: () => Promise<void> | void,
+  ): Embedder & { readonly asked: (readonly [number, number])[] } {
+    const embedder = stubEmbedder();
+    const asked: (readonly [part: number, texts: number])[] = [];
+    return {
+      ...embedder,
+      dimensions: embedder.dimensions + 2,
+      asked,
+      parts: {
+        dimensions: [embedder.dimensions, 2],
+        async embed(of, part, signal) {
+          asked.push([part, of.length]);
+          if (part === 0) return embedder.embed(of, 'document', signal);
+          await second();
+          return of.map(() => Float32Array.of(0.6, 0.8));
+        },
+      },
+    };
+  }
+
+  it('come one part after the other, and a second part holds up nobody’s first', async () => {
+    let release = (): void => undefined;
+    const held = new Promise<void>((resolve) => (release = resolve));
+    const embedder = inTwo(() => held);
+    const { vectors, notes } = toolVectors(() => Promise.resolve(embedder));
+    const [first, other] = [new Documents(texts(70)), new Documents(texts(5, 'food'))];
+    vectors.want(first);
+    await until('the first parts are there', () => first.vectors.size === 70);
+    expect(vectors.progress).toEqual({ all: 70, embedded: 70, whole: 0 });
+    vectors.want(other);
+    await until('those of the other too', () => other.vectors.size === 5);
+    expect([first.seconds.size, other.seconds.size]).toEqual([0, 0]);
+    release();
+    await vectors.settled(5_000);
+    expect([first.seconds.size, other.seconds.size]).toEqual([70, 5]);
+    expect(first.seconds.get('map 0')).toHaveLength(2);
+    expect(embedder.asked.filter(([part]) => part === 1)).toEqual([
+      [1, 64],
+      [1, 6],
+      [1, 5],
+    ]);
+    expect(notes).toEqual([]);
+  });
+
+  it('that cannot be had leave the others as they are, with one note', async () => {
+    let isBroken = true;
+    const embedder = inTwo(() => {
+      if (isBroken) throw new Error('the second file is cut short');
+    });
+    const { vectors, notes } = toolVectors(() => Promise.resolve(embedder));
+    const documents = new Documents(texts(3));
+    vectors.want(documents);
+    await until('it has failed', () => notes.length === 1);
+    await until('the first parts are there', () => documents.vectors.size === 3);
+    isBroken = false;
+    await vectors.settled(10_000);
+    expect([documents.vectors.size, documents.seconds.size]).toEqual([3, 3]);
+    expect(notes).toEqual(['the embedding model failed: the second file is cut short']);
+  });
+
+  it('are missed by an operator who demands them, and once in the log by others', async () => {
+    const shortfall = 'there is no file english.safetensors';
+    const { vectors, notes } = toolVectors(() => Promise.resolve({ ...stubEmbedder(), shortfall }));
+    await expect(vectors.opened()).rejects.toMatchObject({ code: 'model_missing', message: shortfall });
+    vectors.want(new Documents(texts(3)));
+    await vectors.settled(5_000);
+    vectors.want(new Documents(texts(4)));
+    await vectors.settled(5_000);
+    expect(notes).toEqual([`search goes by a part of its model: ${shortfall}`]);
   });
 });
 

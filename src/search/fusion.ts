@@ -1,4 +1,5 @@
 import type { RankingConstants } from './fields.ts';
+import type { DocumentCounts } from './meaning-port.ts';
 
 /**
  * How words and meaning become one ranking: a tool's score by words times `wordsWeight`, plus how far its similarity
@@ -20,9 +21,9 @@ export function weightOfWords(best: number, constants: RankingConstants): number
   return constants.wordsWeight * Math.max(1, best / constants.strongWords);
 }
 
-/** Whether so many of a view's documents have a vector that a question's vector is of use. */
-export function canMean({ all, embedded }: { readonly all: number; readonly embedded: number }): boolean {
-  return embedded > 0 && embedded >= all * LEAST_EMBEDDED;
+/** Whether so many of a view's documents have at least the first part of a vector that a question's is of use. */
+export function canMean({ all, embedded: [first = 0] }: DocumentCounts): boolean {
+  return first > 0 && first >= all * LEAST_EMBEDDED;
 }
 
 /** Similarities that vary less than this tell nothing apart: all documents are alike to the question. */

@@ -12,17 +12,27 @@ export interface Meaning {
   questionVectors(questions: readonly string[], signal?: AbortSignal): Promise<readonly Float32Array[]>;
 }
 
-/** The documents of one view, as far as they still have no vector. */
+/** The documents of one view, as far as they still lack a vector, or a part of one. */
 export interface DocumentsToEmbed {
-  /** At most `limit` of them; none when all have theirs, or when nobody uses the view any more. */
-  next(limit: number): readonly DocumentToEmbed[];
-  /** How many documents the view has, and how many have a vector; all 0 when nobody uses it any more. */
-  readonly counts: { readonly all: number; readonly embedded: number };
+  /**
+   * At most `limit` of those that lack this part of their vector (0 is the quickest, and the whole of it where there
+   * are no parts); none when all have it, or when nobody uses the view any more.
+   */
+  next(limit: number, part: number): readonly DocumentToEmbed[];
+  /** Nothing but zeros when nobody uses the view any more. */
+  readonly counts: DocumentCounts;
+}
+
+/** How many documents a view has, and how many of them have each part of their vector, the quickest first. */
+export interface DocumentCounts {
+  readonly all: number;
+  /** Empty before the first vector came. */
+  readonly embedded: readonly number[];
 }
 
 export interface DocumentToEmbed {
   /** What the embedder reads. */
   readonly text: string;
-  /** Does nothing when nobody uses the view any more. */
+  /** Keeps the part that was asked for. Does nothing when nobody uses the view any more. */
   readonly keep: (vector: Float32Array) => void;
 }

@@ -68,7 +68,7 @@ test('counts documents without a vector, goes by words until a quarter are there
   const index = createDocumentPool().openView(tools);
   const vector = vectorOf('dog');
   const basis = (): string => index.search('storm', { limit: 4, vector }).basis;
-  expect(index.documents).toEqual({ all: 5, embedded: 0 });
+  expect(index.documents).toEqual({ all: 5, embedded: [] });
   expect(index.unembedded()).toEqual([0, 1, 2, 3, 4]);
   const bases = tools.map((one, position) => {
     index.setVector(position, vectorOf(one.description));
@@ -90,14 +90,72 @@ test('a vector belongs to the document, in every view that has it, and survives 
   const others = Array.from({ length: 12 }, (_, i) => tool(`other_${i}`, `Thing ${i}.`));
   const all = embedded([...others, ...TOOLS], pool);
   const some = pool.openView(TOOLS);
-  expect(some.documents).toEqual({ all: 4, embedded: 4 });
+  expect(some.documents).toEqual({ all: 4, embedded: [4] });
   const vector = vectorOf('Geld');
   const before = some.search('Geld', { limit: 4, vector });
   all.close();
   expect(pool.size).toBe(4);
   expect(some.search('Geld', { limit: 4, vector })).toEqual(before);
   const again = pool.openView(TOOLS.slice(1));
-  expect(again.documents).toEqual({ all: 3, embedded: 3 });
+  expect(again.documents).toEqual({ all: 3, embedded: [3] });
+});
+
+test('a second part of vectors counts once all documents have it; until then the answer says it goes by the first', () => {
+  const index = embedded(TOOLS);
+  // By the first part this is about dogs; the second, twice as weighty, says doors.
+  const vector = Float32Array.of(...vectorOf('dog'), 0, 2);
+  const first = index.search('x', { limit: 4, vector: vectorOf('dog') });
+  const names = (): [string, string] => {
+    const { matches, basis } = index.search('x', { limit: 4, vector });
+    return [TOOLS[matches[0]!.position]!.name, basis];
+  };
+  expect(index.unembedded(1)).toEqual([0, 1, 2, 3]);
+  expect(names()).toEqual(['list_dogs', 'first']);
+  for (const position of [3, 2, 1]) {
+    index.setVector(position, position === 3 ? Float32Array.of(0, 1) : Float32Array.of(1, 0), 1);
+    expect(names()).toEqual(['list_dogs', 'first']);
+    expect(index.search('x', { limit: 4, vector }).matches).toEqual(first.matches);
+  }
+  expect(index.documents).toEqual({ all: 4, embedded: [4, 3] });
+  expect(index.unembedded(1)).toEqual([0]);
+  index.setVector(0, Float32Array.of(1, 0), 1);
+  expect(names()).toEqual(['open_door', 'meaning']);
+  const { matches } = index.explain('x', { limit: 1, vector });
+  const door = vectorOf(meaningText(TOOLS[3]!));
+  expect(matches[0]!.similarity).toBeCloseTo(
+    2 + vectorOf('dog').reduce((sum, x, i) => sum + x * door[i]!, 0),
+    2,
+  );
+});
+
+test('a document without any vector is guessed whatever parts the others have', () => {
+  const index = createDocumentPool().openView(TOOLS);
+  for (const position of [0, 3])
+    for (const part of [0, 1])
+      index.setVector(position, Float32Array.of(position === 0 ? 1 : 0.1, 0.2), part);
+  expect(index.search('x', { limit: 4, vector: Float32Array.of(1, 0, 1, 0) }).basis).toBe('part');
+});
+
+test('a second part alone tells when the question is like nothing in the first', () => {
+  const index = embedded(TOOLS);
+  for (const position of index.unembedded(1))
+    index.setVector(position, position === 2 ? Float32Array.of(0, 1) : Float32Array.of(1, 0), 1);
+  expect(namesOf(index, 'x', Float32Array.of(0, 0, 0, 0, 1))[0]).toBe('read_forecast');
+  expect(index.search('x', { limit: 3, vector: new Float32Array(5) }).basis).toBe('words');
+  // Parts may come in any order.
+  const other = createDocumentPool().openView(TOOLS);
+  for (const position of other.unembedded(1)) other.setVector(position, Float32Array.of(1, 0), 1);
+  const vector = Float32Array.of(...vectorOf('dog'), 1, 0);
+  expect(other.search('x', { limit: 3, vector }).basis).toBe('words');
+  for (const position of other.unembedded()) other.setVector(position, vectorOf('dog'));
+  expect(other.search('x', { limit: 3, vector }).basis).toBe('meaning');
+});
+
+test('a question’s vector that is too short is a mistake', () => {
+  const index = embedded(TOOLS);
+  expect(() => index.search('x', { limit: 3, vector: new Float32Array(2) })).toThrow(RangeError);
+  index.setVector(0, Float32Array.of(1, 0), 1);
+  expect(() => index.search('x', { limit: 3, vector: new Float32Array(4).fill(1) })).toThrow(RangeError);
 });
 
 test('similarities are set against the tools of the view alone', () => {

@@ -84,16 +84,22 @@ test('a view of a pool answers exactly as an index of that view alone', { timeou
   );
 });
 
+/** Numbers of the two parts of a vector. */
+const PARTS = [5, 3] as const;
+
 /** Vectors as an embedder would give them: the same for the same text; some documents never get theirs. */
 function embed(index: ToolIndex, tools: readonly IndexedTool[]): void {
-  for (const position of index.unembedded()) {
-    const { digest } = tools[position]!;
-    if (hash(digest) % 7 !== 0) index.setVector(position, vectorOf(digest));
-  }
+  PARTS.forEach((length, part) => {
+    for (const position of index.unembedded(part)) {
+      const { digest } = tools[position]!;
+      if (hash(digest) % 7 >= part + 1 || hash(digest) % 3 === 0)
+        index.setVector(position, vectorOf(`${part}${digest}`, length), part);
+    }
+  });
 }
 
-function vectorOf(text: string): Float32Array {
-  return Float32Array.from({ length: 5 }, (_, i) => (hash(`${text}${i}`) % 2_001) / 1_000 - 1);
+function vectorOf(text: string, length: number): Float32Array {
+  return Float32Array.from({ length }, (_, i) => (hash(`${text}${i}`) % 2_001) / 1_000 - 1);
 }
 
 function hash(text: string): number {
@@ -104,7 +110,7 @@ function hash(text: string): number {
 
 function compare({ index, alone }: OpenView, questions: readonly string[], limit: number): void {
   for (const question of questions) {
-    const vector = vectorOf(question);
+    const vector = vectorOf(question, PARTS[0] + PARTS[1]);
     same(index.search(question, { limit, vector }), alone.search(question, { limit, vector }));
     const expected = alone.search(question, { limit });
     same(index.search(question, { limit }), expected);

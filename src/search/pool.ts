@@ -41,8 +41,8 @@ export class Pool implements DocumentPool {
   languages = new Uint8Array(64);
   names: string[] = [];
   upstreams: string[] = [];
-  /** Vectors by document number; made with the first vector that comes. */
-  vectors: VectorMatrix | undefined;
+  /** Vectors by document number, for each of their parts; each undefined until the first comes. */
+  vectors: (VectorMatrix | undefined)[] = [];
 
   #reader = new DocumentReader(this.vocabulary);
   /** How many open views have the document. A document nobody has stays until compaction: refreshes bring it back. */
@@ -77,9 +77,9 @@ export class Pool implements DocumentPool {
     return new OpenView(view, () => this.#leave(view));
   }
 
-  setVector(document: number, vector: Float32Array): void {
-    this.vectors ??= new VectorMatrix(vector.length);
-    this.vectors.set(document, vector);
+  setVector(document: number, vector: Float32Array, part: number): void {
+    while (this.vectors.length <= part) this.vectors.push(undefined);
+    (this.vectors[part] ??= new VectorMatrix(vector.length)).set(document, vector);
   }
 
   /** The document of a tool; nobody holds it yet when it is new. */
@@ -167,7 +167,7 @@ export class Pool implements DocumentPool {
     }
     this.lengths = lengths;
     this.languages = languages;
-    this.vectors = this.vectors?.renumbered(renumbered);
+    this.vectors = this.vectors.map((part) => part?.renumbered(renumbered));
     this.names = this.names.filter(isKept);
     this.upstreams = this.upstreams.filter(isKept);
     this.#references = this.#references.filter(isKept);
@@ -217,14 +217,14 @@ class OpenView implements ToolIndex {
     return { all: this.#view.documents.length, embedded: this.#view.embedded };
   }
 
-  unembedded(): readonly number[] {
+  unembedded(part = 0): readonly number[] {
     this.#demandOpen();
-    return this.#view.unembedded();
+    return this.#view.unembedded(part);
   }
 
-  setVector(position: number, vector: Float32Array): void {
+  setVector(position: number, vector: Float32Array, part = 0): void {
     this.#demandOpen();
-    this.#view.setVector(position, vector);
+    this.#view.setVector(position, vector, part);
   }
 
   close(): void {

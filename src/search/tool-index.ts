@@ -1,5 +1,6 @@
 import type { JsonObject } from '../catalog/tool.ts';
 import type { Field } from './fields.ts';
+import type { DocumentCounts } from './meaning-port.ts';
 
 /** What the index reads of one tool. */
 export interface IndexedTool {
@@ -41,9 +42,10 @@ export interface SearchOutcome {
 
 /**
  * `words`: by words alone, because the question has no vector or too few of the view's documents do; `part`: by words
- * and meaning, while some documents still have no vector and are guessed by their words; `meaning`: by both.
+ * and meaning, while some documents still have no vector and are guessed by their words; `first`: by both, while some
+ * documents have only the first part of their vector and no other part counts; `meaning`: by both.
  */
-export type Basis = 'words' | 'part' | 'meaning';
+export type Basis = 'words' | 'part' | 'first' | 'meaning';
 
 /** Why the tools of an answer stand where they stand. */
 export interface Explanation extends SearchOutcome {
@@ -73,7 +75,10 @@ export interface ExplainedMatch extends Match {
    * vector, what its words let expect.
    */
   readonly meaning: number;
-  /** The cosine of the question and the tool; absent when the tool has no vector or the question had none. */
+  /**
+   * The product of the question's vector and the tool's, as far as it counts: their cosine, where vectors have no parts.
+   * Absent when the tool has no vector or the question had none.
+   */
   readonly similarity?: number;
   /** What meeting several of the question's words multiplies the terms' scores by. */
   readonly metFactor: number;
@@ -110,18 +115,19 @@ export interface ToolIndex {
   search(query: string, options: SearchOptions): SearchOutcome;
   /** The same answer with its reasons; slower, for people. */
   explain(query: string, options: SearchOptions): Explanation;
-  /** How many documents the view has (tools that are the same in all are one), and how many of them have a vector. */
-  readonly documents: { readonly all: number; readonly embedded: number };
+  /** Tools that are the same in all are one document. */
+  readonly documents: DocumentCounts;
   /**
-   * Positions of tools whose document has no vector yet, one for each document. What an embedder reads of such a tool
-   * is its `meaningText`.
+   * Positions of tools whose document lacks this part of its vector (0, the first, where vectors have no parts), one
+   * for each document. What an embedder reads of such a tool is its `meaningText`.
    */
-  unembedded(): readonly number[];
+  unembedded(part?: number): readonly number[];
   /**
-   * Keeps the vector of a tool's document, in the pool: every view that has the document has its vector. All vectors
-   * of a pool have as many numbers as the first; one of another length is a `RangeError`.
+   * Keeps the vector of a tool's document, or this part of it, in the pool: every view that has the document has it.
+   * All vectors of a pool have as many numbers as the first that came, part by part; one of another length is a
+   * `RangeError`.
    */
-  setVector(position: number, vector: Float32Array): void;
+  setVector(position: number, vector: Float32Array, part?: number): void;
   /** Gives the documents back to the pool. An index must not be searched after that. */
   close(): void;
 }

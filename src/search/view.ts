@@ -2,8 +2,9 @@ import type { Weighing } from './fields.ts';
 import { canMean, guessStanding, standardize, weightOfWords } from './fusion.ts';
 import { matchName, namePieces, type NameMatch, type NamePiece } from './name-match.ts';
 import type { Pool } from './pool.ts';
+import type { VectorMatrix } from './vector-matrix.ts';
 import { readQuestion } from './question.ts';
-import type { Explanation, IndexedTool, Match, SearchOptions, SearchOutcome } from './tool-index.ts';
+import type { Basis, Explanation, IndexedTool, Match, SearchOptions, SearchOutcome } from './tool-index.ts';
 import { tenthsMet, ViewWords } from './view-words.ts';
 
 /** A tool that the question names stands before every tool it does not; word scores stay far below. */
@@ -11,11 +12,12 @@ const NAME_SCORE: Readonly<Record<NameMatch, number>> = { exact: 20_000, suffix:
 
 /** What a question's vector says of a view's documents, by ordinal. */
 interface Meaning {
-  /** Cosines. */
+  /** Products of vectors, as far as they count. */
   readonly similarities: Float32Array;
   /** The same in standard deviations from the mean. */
   readonly standing: Float32Array;
   readonly isEmbedded: (ordinal: number) => boolean;
+  readonly basis: Basis;
 }
 
 /**
@@ -32,7 +34,8 @@ export class View {
   readonly #positions: readonly (number | readonly number[])[];
   readonly #exposedNames: readonly string[];
   #ordinals: Int32Array | undefined;
-  #counted = { version: -1, embedded: 0 };
+  /** For each part of the vectors. */
+  readonly #counted: { readonly version: number; readonly embedded: number }[] = [];
 
   /** `numbers` holds the document of each tool. */
   constructor(pool: Pool, numbers: readonly number[], tools: readonly IndexedTool[], weighing: Weighing) {
@@ -72,21 +75,22 @@ export class View {
     );
   }
 
-  /** How many of the documents have a vector. */
-  get embedded(): number {
-    const { vectors } = this.#pool;
-    if (vectors === undefined) return 0;
-    // Counted again only when a vector came or the pool compacted.
-    if (this.#counted.version !== vectors.version) {
+  /** How many of the documents have each part of their vector. */
+  get embedded(): readonly number[] {
+    return this.#pool.vectors.map((vectors, part) => {
+      const counted = this.#counted[part];
+      if (vectors === undefined) return 0;
+      // Counted again only when a vector came or the pool compacted.
+      if (counted?.version === vectors.version) return counted.embedded;
       let embedded = 0;
       for (const document of this.documents) if (vectors.has(document)) embedded++;
-      this.#counted = { version: vectors.version, embedded };
-    }
-    return this.#counted.embedded;
+      this.#counted[part] = { version: vectors.version, embedded };
+      return embedded;
+    });
   }
 
-  unembedded(): readonly number[] {
-    const { vectors } = this.#pool;
+  unembedded(part: number): readonly number[] {
+    const vectors = this.#pool.vectors[part];
     const positions: number[] = [];
     this.documents.forEach((document, ordinal) => {
       if (vectors?.has(document) !== true) positions.push(this.#positionsOf(ordinal)[0]!);
@@ -94,10 +98,10 @@ export class View {
     return positions;
   }
 
-  setVector(position: number, vector: Float32Array): void {
+  setVector(position: number, vector: Float32Array, part: number): void {
     const document = this.documents[this.#ordinalsByPosition()[position] ?? -1];
     if (document === undefined) throw new RangeError(`The view has no tool at position ${position}`);
-    this.#pool.setVector(document, vector);
+    this.#pool.setVector(document, vector, part);
   }
 
   /** Takes over new document numbers after compaction, which keeps their order. */
@@ -125,12 +129,12 @@ export class View {
       }
       // A tool with few words may still be among the best, so every score is needed.
       this.#words.addTerms(read.terms, Number.POSITIVE_INFINITY, named);
-      const isWhole = this.embedded === this.documents.length;
-      if (!isWhole)
+      const { basis } = meaning;
+      if (basis === 'part')
         guessStanding(meaning.standing, (ordinal) => this.#scoreByWords(ordinal), meaning.isEmbedded);
       const wordsWeight = weightOfWords(this.#bestByWords(), this.#weighing.constants);
       const matches = this.#bestOfBoth(options.limit, named, meaning.standing, wordsWeight);
-      return { matches, coverage, basis: isWhole ? 'meaning' : 'part', wordsWeight };
+      return { matches, coverage, basis, wordsWeight };
     } finally {
       scratch.clear();
     }
@@ -223,27 +227,52 @@ export class View {
    * too few documents have one. Documents without a vector stand at the average, until more is known of them.
    */
   #meaning(question: Float32Array | undefined): Meaning | undefined {
-    const { vectors } = this.#pool;
+    const [first] = this.#pool.vectors;
     const { documents, embedded } = this;
-    if (question === undefined || vectors === undefined) return undefined;
-    if (!canMean({ all: documents.length, embedded }) || question.every((number) => number === 0))
+    if (question === undefined || first === undefined || !canMean({ all: documents.length, embedded }))
       return undefined;
-    const isWhole = embedded === documents.length;
-    const rows = isWhole ? documents : documents.filter((document) => vectors.has(document));
+    const parts = this.#comparable(question);
+    const isComplete = embedded[0] === documents.length;
+    const rows = isComplete ? documents : documents.filter((document) => first.has(document));
     const found = new Float32Array(rows.length);
-    vectors.similarities(question, rows, found);
+    if (!addProducts(parts, rows, found)) return undefined;
     const standing = found.slice();
     standardize(standing);
-    if (isWhole) return { similarities: found, standing, isEmbedded: () => true };
+    const isWhole = parts.reduce((sum, { asked }) => sum + asked.length, 0) === question.length;
+    if (isComplete) {
+      const basis = isWhole ? 'meaning' : 'first';
+      return { similarities: found, standing, isEmbedded: () => true, basis };
+    }
     const spread = (values: Float32Array): Float32Array => {
       let next = 0;
-      return Float32Array.from(documents, (document) => (vectors.has(document) ? values[next++]! : 0));
+      return Float32Array.from(documents, (document) => (first.has(document) ? values[next++]! : 0));
     };
     return {
       similarities: spread(found),
       standing: spread(standing),
-      isEmbedded: (ordinal) => vectors.has(documents[ordinal]!),
+      isEmbedded: (ordinal) => first.has(documents[ordinal]!),
+      basis: 'part',
     };
+  }
+
+  /**
+   * The question's vector in the parts that count: the first, and each further one that all of the documents have.
+   * A part that some lack would set them back, and one that nobody has is one whose vectors are still to come.
+   */
+  #comparable(question: Float32Array): readonly Part[] {
+    const { embedded, documents } = this;
+    const parts: Part[] = [];
+    let from = 0;
+    for (const [part, matrix] of this.#pool.vectors.entries()) {
+      if (matrix === undefined) break;
+      const asked = question.subarray(from, from + matrix.dimensions);
+      from += matrix.dimensions;
+      if (from > question.length)
+        throw new RangeError(`A vector of at least ${from} numbers was expected, not of ${question.length}`);
+      if (part > 0 && embedded[part]! < documents.length) break;
+      parts.push({ matrix, asked });
+    }
+    return parts;
   }
 
   // ——— The best few ———
@@ -304,4 +333,21 @@ export class View {
     const [nameA, nameB] = [this.#exposedNames[a.position]!, this.#exposedNames[b.position]!];
     return nameA === nameB ? a.position < b.position : nameA < nameB;
   }
+}
+
+/** One part of the vectors, and what the question says of it. */
+interface Part {
+  readonly matrix: VectorMatrix;
+  readonly asked: Float32Array;
+}
+
+/** The sum of the parts' products; false when the question is like nothing in all of them. */
+function addProducts(parts: readonly Part[], rows: Int32Array, out: Float32Array): boolean {
+  const known = parts.filter(({ asked }) => asked.some((number) => number !== 0));
+  const more = new Float32Array(known.length > 1 ? rows.length : 0);
+  known.forEach(({ matrix, asked }, i) => {
+    matrix.similarities(asked, rows, i === 0 ? out : more);
+    if (i > 0) for (let row = 0; row < rows.length; row++) out[row]! += more[row]!;
+  });
+  return known.length > 0;
 }

@@ -2,8 +2,10 @@
 import { parentPort, workerData } from 'node:worker_threads';
 
 const { source } = workerData;
+/** Numbers of each part of a vector, where there are parts. */
+const PARTS = [2, 3];
 let starts = 0;
-parentPort.on('message', ({ kind, job, texts }) => {
+parentPort.on('message', ({ kind, job, texts, part }) => {
   if (kind === 'close') parentPort.close();
   if (kind !== 'embed') return;
   if (texts.includes('exit')) process.exit(3);
@@ -17,6 +19,11 @@ parentPort.on('message', ({ kind, job, texts }) => {
     });
     return;
   }
+  if (part !== undefined) {
+    const vectors = new Float32Array(texts.length * PARTS[part]).fill(part);
+    parentPort.postMessage({ kind: 'done', job, vectors });
+    return;
+  }
   const vectors = Float32Array.from(texts.flatMap((text) => [text.length, ++starts]));
   parentPort.postMessage({ kind: 'done', job, vectors });
 });
@@ -26,5 +33,6 @@ if (source.file === 'unopened') {
 } else if (source.file === 'silent') {
   parentPort.close();
 } else {
-  parentPort.postMessage({ kind: 'open', id: source.file, dimensions: 2 });
+  const parts = source.file === 'parts' ? { parts: PARTS, dimensions: 5 } : { dimensions: 2 };
+  parentPort.postMessage({ kind: 'open', id: source.file, ...parts });
 }
