@@ -1,5 +1,5 @@
 // `npm run kernels`: compiles each file of kernels/ to WebAssembly SIMD and writes it, as base64, into the module that
-// uses it. kernels.test.ts compiles them again and compares.
+// uses it (kernels/parts/ is what they share). kernels.test.ts compiles them again and compares.
 // @ts-check
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -12,6 +12,7 @@ const root = resolve(import.meta.dirname, '..');
  * @type {readonly { readonly source: string, readonly target: string, readonly constant: string }[]}
  */
 export const KERNELS = [
+  { source: 'kernels/english.ts', target: 'src/model/english/kernel-bytes.ts', constant: 'ENGLISH_KERNEL' },
   { source: 'kernels/packed.ts', target: 'src/model/packed/kernel-bytes.ts', constant: 'PACKED_KERNEL' },
   { source: 'kernels/vectors.ts', target: 'src/search/vector-kernel.ts', constant: 'VECTOR_KERNEL' },
 ];
@@ -39,8 +40,11 @@ export async function kernelModule({ source, constant }) {
   let binary;
   let complaints = '';
   const { error } = await asc.main([source, '--outFile', 'kernel.wasm', ...OPTIONS], {
+    // Nothing but the kernel and what kernels share.
     readFile: (name, base) =>
-      name === source ? readFileSync(join(base === '.' ? root : base, name), 'utf8') : null,
+      name === source || /^kernels\/parts\/[a-z-]+\.ts$/.test(name)
+        ? readFileSync(join(base === '.' ? root : base, name), 'utf8')
+        : null,
     writeFile: (name, contents) => {
       if (name === 'kernel.wasm') binary = /** @type {Uint8Array} */ (contents);
     },

@@ -1,9 +1,20 @@
-import { createHash } from 'node:crypto';
-import { closeSync, openSync, readSync } from 'node:fs';
-import { messageOf, ProxyError } from '../../base/errors.ts';
 import { SafetensorsFile, type Tensor } from '../safetensors.ts';
 import { Charsmap } from '../tokenizer/charsmap.ts';
 import { UnigramSegmenter } from '../tokenizer/unigram.ts';
+import {
+  digestOf,
+  finite,
+  floats,
+  halfFloat,
+  halfFloats,
+  readNorm,
+  readRecord,
+  record,
+  requireFormat,
+  unusable,
+  whole,
+  type Norm,
+} from '../weights.ts';
 
 /**
  * The packed model's file: one or more vocabularies with a row of 512 numbers for each piece, three bits a number
@@ -35,12 +46,6 @@ export interface Linear {
   readonly weights: Int8Array;
   readonly scales: Float32Array;
   readonly biases: Float32Array;
-}
-
-/** Gain and bias of a layer normalisation. */
-export interface Norm {
-  readonly gain: Float32Array;
-  readonly bias: Float32Array;
 }
 
 export interface BodyWeights {
@@ -101,7 +106,7 @@ export class PackedFile {
   constructor(path: string) {
     this.#file = new SafetensorsFile(path);
     try {
-      const metadata = readMetadata(this.#file.metadata.get('packed'));
+      const metadata = readMetadata(readRecord(this.#file, 'packed', 'a packed model'));
       this.#levels = floats(this.#file, 'levels', 8);
       const hasFine = this.#file.tensors.has('fine_levels');
       this.#fineLevels = hasFine ? floats(this.#file, 'fine_levels', 16) : new Float32Array(16);
@@ -116,10 +121,7 @@ export class PackedFile {
       this.digest = digestOf(path);
     } catch (error) {
       this.#file.close();
-      if (error instanceof ProxyError) throw error;
-      throw new ProxyError('model_invalid', `The model file ${path} cannot be used: ${messageOf(error)}.`, {
-        cause: error,
-      });
+      throw unusable(path, error);
     }
   }
 
@@ -174,24 +176,12 @@ interface VocabularyEntry {
   readonly textMargin: number;
 }
 
-/** The format this program reads. */
-const FORMAT = 1;
 /** Most pieces a text may keep: memory and time grow with them. */
 const MAX_PIECES = 512;
 const MAX_VOCABULARIES = 16;
 
-function readMetadata(text: string | undefined): Metadata {
-  if (text === undefined) throw new Error('it is not a packed model: its header has no metadata "packed"');
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    throw new Error('its metadata is not JSON');
-  }
-  const fields = record(value, 'metadata');
-  if (fields['format'] !== FORMAT) {
-    throw new Error(`its format is ${JSON.stringify(fields['format'])}; this version reads ${FORMAT}`);
-  }
+function readMetadata(fields: Readonly<Record<string, unknown>>): Metadata {
+  requireFormat(fields['format']);
   if (fields['dimensions'] !== ROW_LENGTH) throw new Error(`its dimensions are not ${ROW_LENGTH}`);
   const routing = record(fields['routing'], 'routing');
   const wordMargin = routing['wordMargin'];
@@ -250,8 +240,7 @@ function openVocabularies(
       if (row >= rows) throw new Error(`vocabulary "${name}" has no row ${row}`);
     }
     const codes = file.tensor(`${name}.rows`, 'U8', [rows, ROW_BYTES]);
-    const scales = new Uint16Array(file.read(file.tensor(`${name}.row_scale`, 'F16', [rows])).buffer);
-    if (scales.some((half) => (half & 0x7c00) === 0x7c00)) throw new Error(notNumbers(`${name}.row_scale`));
+    const scales = halfFloats(file, `${name}.row_scale`, rows);
     tables.push({ codes, scales, ...fineOf(file, name, rows) });
     const segmenter = new UnigramSegmenter({ bytes, lengths, scores }, { precision: 'single' });
     vocabularies.push({ name, segmenter, scores, unknownRow, beginRow, endRow, firstRow, textMargin });
@@ -289,10 +278,6 @@ function placeOf(row: number, rows: Uint32Array): number {
 
 function readBody(file: SafetensorsFile, epsilon: number): BodyWeights {
   const joint = ROW_LENGTH + BRANCHES.length * BRANCH_LENGTH;
-  const norm = (name: string, length: number): Norm => ({
-    gain: floats(file, `${name}.gain`, length),
-    bias: floats(file, `${name}.bias`, length),
-  });
   const linear = (name: string, outputs: number, inputs: number, hasBias: boolean): Linear => {
     const weights = file.read(file.tensor(name, 'I8', [outputs, inputs]));
     return {
@@ -310,12 +295,12 @@ function readBody(file: SafetensorsFile, epsilon: number): BodyWeights {
   return {
     epsilon,
     projection: linear('projection', BRANCHES.length * BRANCH_LENGTH, ROW_LENGTH, true),
-    projectionNorm: norm('projection_norm', BRANCHES.length * BRANCH_LENGTH),
+    projectionNorm: readNorm(file, 'projection_norm', BRANCHES.length * BRANCH_LENGTH),
     convolutions: BRANCHES.map(({ width }) => [
       linear(`conv${width}a`, BRANCH_LENGTH, width * BRANCH_LENGTH, true),
       linear(`conv${width}b`, BRANCH_LENGTH, width * BRANCH_LENGTH, true),
     ]),
-    jointNorm: norm('joint_norm', joint),
+    jointNorm: readNorm(file, 'joint_norm', joint),
     pool: linear('pool', ROW_LENGTH, joint, true),
     dense0: linear('dense0', hidden, ROW_LENGTH, false),
     skip1: linear('skip1', hidden, ROW_LENGTH, false),
@@ -324,62 +309,4 @@ function readBody(file: SafetensorsFile, epsilon: number): BodyWeights {
     skip3: linear('skip3', ROW_LENGTH, hidden, false),
     dense3: linear('dense3', ROW_LENGTH, ROW_LENGTH, false),
   };
-}
-
-function floats(file: SafetensorsFile, name: string, length: number): Float32Array {
-  const bytes = file.read(file.tensor(name, 'F32', [length]));
-  const numbers = new Float32Array(bytes.buffer);
-  requireFinite(numbers, name);
-  return numbers;
-}
-
-function requireFinite(numbers: Float32Array, name: string): void {
-  if (!numbers.every(Number.isFinite)) throw new Error(notNumbers(name));
-}
-
-function notNumbers(name: string): string {
-  return `its tensor "${name}" has values that are not numbers`;
-}
-
-/** The number a 16-bit float stands for. */
-function halfFloat(half: number): number {
-  const sign = half & 0x8000 ? -1 : 1;
-  const exponent = (half >> 10) & 31;
-  const fraction = half & 0x3ff;
-  return sign * (exponent === 0 ? fraction * 2 ** -24 : (1 + fraction / 1024) * 2 ** (exponent - 15));
-}
-
-/** Read in parts, so that the file is never in memory as a whole. */
-function digestOf(path: string): string {
-  const hash = createHash('sha256');
-  const part = new Uint8Array(1 << 18);
-  const descriptor = openSync(path, 'r');
-  try {
-    for (let got = 1; got > 0;) {
-      got = readSync(descriptor, part);
-      hash.update(part.subarray(0, got));
-    }
-  } finally {
-    closeSync(descriptor);
-  }
-  return hash.digest('hex');
-}
-
-function record(value: unknown, what: string): Readonly<Record<string, unknown>> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new Error(`its ${what} is not a JSON object`);
-  }
-  return value as Readonly<Record<string, unknown>>;
-}
-
-function finite(value: unknown, what: string): number {
-  if (typeof value !== 'number' || !Number.isFinite(value)) throw new Error(`its ${what} is not a number`);
-  return value;
-}
-
-function whole(value: unknown, what: string, least: number, most: number): number {
-  if (typeof value !== 'number' || !Number.isInteger(value) || value < least || value > most) {
-    throw new Error(`its ${what} is not a whole number from ${least} to ${most}`);
-  }
-  return value;
 }

@@ -1,6 +1,7 @@
 import { unitTanh, type Body, type BodySize } from './body.ts';
 import { BRANCH_LENGTH, BRANCHES, ROW_LENGTH } from './packed-file.ts';
-import type { BodyWeights, Linear, Norm } from './packed-file.ts';
+import type { BodyWeights, Linear } from './packed-file.ts';
+import type { Norm } from '../weights.ts';
 
 const PROJECTED = BRANCHES.length * BRANCH_LENGTH;
 const JOINT = ROW_LENGTH + PROJECTED;

@@ -1,17 +1,18 @@
+import { Layout, openKernel, type KernelMemory } from '../kernel-memory.ts';
+import type { Norm } from '../weights.ts';
 import { unitTanh, type Body, type BodySize } from './body.ts';
 import { PACKED_KERNEL } from './kernel-bytes.ts';
 import { BRANCH_LENGTH, BRANCHES, ROW_LENGTH } from './packed-file.ts';
-import type { BodyWeights, Linear, Norm } from './packed-file.ts';
+import type { BodyWeights, Linear } from './packed-file.ts';
 
 /** The body in WebAssembly SIMD, 8-bit weights times 16-bit inputs; undefined where that cannot be had. */
 export function simdBody(weights: BodyWeights, size: BodySize): Body | undefined {
-  const kernel = packedKernel();
+  const kernel = openKernel<Kernel>(PACKED_KERNEL);
   return kernel === undefined ? undefined : bodyOf(kernel, weights, size);
 }
 
 /** What kernels/packed.ts exports; every address is in bytes. */
-interface Kernel {
-  readonly memory: { readonly buffer: ArrayBuffer; grow(pages: number): number };
+interface Kernel extends KernelMemory {
   quantize(numbers: number, count: number, limit: number, out: number): number;
   multiply(
     weights: number,
@@ -39,23 +40,6 @@ interface Kernel {
     epsilon: number,
     out: number,
   ): void;
-}
-
-/** What is used of WebAssembly; its types belong to the browser's library, which this project does not load. */
-interface WebAssemblyParts {
-  readonly Module: new (bytes: Uint8Array) => object;
-  readonly Instance: new (module: object) => { readonly exports: unknown };
-}
-
-/** Undefined where there is no WebAssembly, or none with SIMD. */
-function packedKernel(): Kernel | undefined {
-  const { WebAssembly: wasm } = globalThis as { WebAssembly?: WebAssemblyParts };
-  if (wasm === undefined) return undefined;
-  try {
-    return new wasm.Instance(new wasm.Module(Buffer.from(PACKED_KERNEL, 'base64'))).exports as Kernel;
-  } catch {
-    return undefined;
-  }
 }
 
 const PROJECTED = BRANCHES.length * BRANCH_LENGTH;
@@ -88,10 +72,9 @@ function bodyOf(kernel: Kernel, weights: BodyWeights, { maxRows, slots }: BodySi
   const sumAt = memory.take(4 * JOINT);
   const lines = Array.from({ length: 5 }, () => memory.take(4 * Math.max(ROW_LENGTH, steps.dense0.outputs)));
   const [pooled, y0, y1, y2, z] = lines as [number, number, number, number, number];
-  kernel.memory.grow(Math.ceil(memory.size / 65_536) - kernel.memory.buffer.byteLength / 65_536);
+  memory.settle(kernel);
   const bytes = new Uint8Array(kernel.memory.buffer);
   const numbers = new Float32Array(kernel.memory.buffer);
-  memory.write(bytes);
 
   /** One input through one linear step. */
   function apply(step: Placed, input: number, out: number, rectify: boolean, biases = step.biases): void {
@@ -225,30 +208,4 @@ function placeAll(memory: Layout, weights: BodyWeights) {
     skip3: linear(weights.skip3),
     dense3: linear(weights.dense3),
   };
-}
-
-/** Gives out addresses that are multiples of 64, and writes at the end what was put there. */
-class Layout {
-  /** Address 0 is left free: the kernel takes it for "nothing". */
-  size = 64;
-  readonly #contents: (readonly [address: number, content: Int8Array | Float32Array])[] = [];
-
-  take(bytes: number): number {
-    const address = this.size;
-    this.size += Math.ceil(bytes / 64) * 64;
-    return address;
-  }
-
-  put(content: Int8Array | Float32Array): number {
-    const address = this.take(content.byteLength);
-    this.#contents.push([address, content]);
-    return address;
-  }
-
-  write(memory: Uint8Array): void {
-    for (const [address, { buffer, byteOffset, byteLength }] of this.#contents) {
-      memory.set(new Uint8Array(buffer, byteOffset, byteLength), address);
-    }
-    this.#contents.length = 0;
-  }
 }
