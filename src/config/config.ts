@@ -5,8 +5,8 @@ import type { UpstreamRecord } from '../roster/record.ts';
 /** What ranks by meaning beside words. */
 export type EmbedderChoice =
   | { readonly kind: 'none' }
-  /** The model that is installed with the program. */
-  | { readonly kind: 'packed' }
+  /** The model that is installed with the program, both of its encoders or the first of them. */
+  | { readonly kind: 'packed' | 'packed-small' }
   /** The model that lies in `folder`, or in the folder called `name` in it; without a name the only one there. */
   | { readonly kind: 'folder'; readonly folder: string; readonly name: string | undefined };
 

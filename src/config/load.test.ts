@@ -179,6 +179,12 @@ describe('places', () => {
     };
     expect(await of({})).toEqual([{ kind: 'packed' }, false]);
     expect(await of({ embedder: 'packed', requireModel: 'true' })).toEqual([{ kind: 'packed' }, true]);
+    expect(await of({ embedder: 'packed-small' })).toEqual([{ kind: 'packed-small' }, false]);
+    expect(await of({ modelDir: './model', embedder: 'packed-small' })).toEqual([
+      { kind: 'packed-small' },
+      false,
+      '--model-dir: is not used: --embedder packed-small is the model of the program.',
+    ]);
     expect(await of({ embedder: 'none', modelDir: './model' })).toEqual([{ kind: 'none' }, false]);
     expect(await of({ modelDir: './model' })).toEqual([{ kind: 'folder', folder, name: undefined }, false]);
     expect(await of({ modelDir: './model', embedder: 'potion-base-8M' })).toEqual([
@@ -198,7 +204,7 @@ describe('places', () => {
       return loaded.kind === 'invalid' ? loaded.problems.map(formatProblem) : [];
     };
     expect(await of([{ name: 'embedder', text: 'potion-base-8M' }])).toEqual([
-      '--embedder: "potion-base-8M" is looked for in a model folder: give --model-dir DIR too, or packed, or none.',
+      '--embedder: "potion-base-8M" is looked for in a model folder: give --model-dir DIR too, or packed, packed-small or none.',
     ]);
     for (const text of ['../secret', 'a/b', '.hidden', '']) {
       const [problem = ''] = await of([

@@ -342,10 +342,13 @@ function readEmbedder(
     return folder === undefined ? { kind: 'packed' } : { kind: 'folder', folder, name: undefined };
   }
   const dir = given.get('modelDir');
-  if (dir !== undefined && embedder === 'packed') {
-    findings.warning(dir.origin, `is not used: ${flagOf('embedder')} packed is the model of the program.`);
+  if (embedder === 'packed' || embedder === 'packed-small') {
+    if (dir !== undefined) {
+      const message = `is not used: ${flagOf('embedder')} ${embedder} is the model of the program.`;
+      findings.warning(dir.origin, message);
+    }
+    return { kind: embedder };
   }
-  if (embedder === 'packed') return { kind: 'packed' };
   if (embedder === 'none') {
     if (requireModel) {
       const origin = given.get('requireModel')?.origin ?? asked.origin;
@@ -354,10 +357,10 @@ function readEmbedder(
     return { kind: 'none' };
   }
   if (!MODEL_NAME.test(embedder)) {
-    const message = `${quoted(embedder)} is no model's name; give packed, none or the name of a folder in ${flagOf('modelDir')}.`;
+    const message = `${quoted(embedder)} is no model's name; give packed, packed-small, none or the name of a folder in ${flagOf('modelDir')}.`;
     findings.problem(asked.origin, message);
   } else if (folder === undefined) {
-    const message = `${quoted(embedder)} is looked for in a model folder: give ${flagOf('modelDir')} DIR too, or packed, or none.`;
+    const message = `${quoted(embedder)} is looked for in a model folder: give ${flagOf('modelDir')} DIR too, or packed, packed-small or none.`;
     findings.problem(asked.origin, message);
   } else return { kind: 'folder', folder, name: embedder };
   return { kind: 'none' };

@@ -97,7 +97,7 @@ const OWN = {
     default: 'packed',
     example: 'packed',
     sentence:
-      'What searches by meaning beside words: packed (the built-in model), none, or the name of a model in the model folder.',
+      'What searches by meaning beside words: packed (the built-in model), packed-small (its smaller half), none, or the name of a model in the model folder.',
   },
   modelDir: {
     value: { kind: 'path', shape: 'DIR' },

@@ -1,27 +1,35 @@
 import { createRequire } from 'node:module';
 import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { messageOf, ProxyError } from '../base/errors.ts';
 import type { Embedder } from '../search/embedder.ts';
 import { defaultCacheFolder } from './cache-folder.ts';
 import type { EncoderSource } from './encoder-messages.ts';
 import { openEncoderThread } from './encoder-thread.ts';
 
-/** Which embedding model is meant: none, the program's own, or a Model2Vec model in (a folder of) a folder. */
+/** The second encoder's file. */
+const SECOND_FILE = 'english.safetensors';
+
+/** Which embedding model is meant: none, the program's own, its first encoder alone, or a Model2Vec model in (a folder of) a folder. */
 export type EmbedderChoice =
   | { readonly kind: 'none' }
-  | { readonly kind: 'packed' }
+  | { readonly kind: 'packed' | 'packed-small' }
   | { readonly kind: 'folder'; readonly folder: string; readonly name: string | undefined };
 
 export interface EmbedderOptions {
   /** Folder of the vectors kept between runs; by default the platform's (`defaultCacheFolder`), null keeps none. */
   readonly cacheFolder?: string | null;
-  /** The packed model's file, when it is not that of the package `mcp-toolsearch-proxy-model`. */
+  /**
+   * The packed model's first file, when it is not that of the package `mcp-toolsearch-proxy-model`. The second encoder's
+   * lies beside it.
+   */
   readonly packedFile?: string;
 }
 
 /**
  * Opens the chosen embedder on a thread of its own; undefined when none is chosen. Rejects with `model_missing` or
  * `model_invalid` when its files are not there or not good, and with `model_stopped` when the thread cannot be had.
+ * The packed model without its second file is opened all the same, and says so in `shortfall`.
  */
 export async function openEmbedder(
   choice: EmbedderChoice,
@@ -37,7 +45,11 @@ function sourceOf(choice: EmbedderChoice, options: EmbedderOptions): EncoderSour
     case 'none':
       return undefined;
     case 'packed':
-      return { kind: 'packed', file: options.packedFile ?? packedModelFile() };
+    case 'packed-small': {
+      const file = options.packedFile ?? packedModelFile();
+      const second = choice.kind === 'packed' ? join(dirname(file), SECOND_FILE) : undefined;
+      return { kind: 'packed', file, second };
+    }
     case 'folder':
       return { kind: 'model2vec', folder: choice.folder, name: choice.name };
   }

@@ -83,7 +83,7 @@ describe.skipIf(spawnSync('bash', ['-c', 'exit 0']).status !== 0)('in a real bas
 
   it('long flags with one dash become ones with two', () => {
     expect(offered('-upst')).toEqual(['--upstream']);
-    expect(offered('-embedder', 'p')).toEqual(['packed']);
+    expect(offered('-embedder', 'p')).toEqual(['packed', 'packed-small']);
   });
 
   it('known values are offered, also after an equals sign', () => {

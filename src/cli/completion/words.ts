@@ -36,7 +36,7 @@ export const PROGRAMS = ['mcpproxy', 'mcp-toolsearch-proxy'] as const;
 /** The few flags whose values are known words. */
 const KNOWN_VALUES: Readonly<Record<string, readonly string[]>> = {
   output: ['json', 'table'],
-  embedder: ['none', 'packed'],
+  embedder: ['none', 'packed', 'packed-small'],
 };
 
 /** The few commands whose operands are known words. */
