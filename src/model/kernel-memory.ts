@@ -9,12 +9,15 @@ export interface KernelMemory {
   readonly memory: { readonly buffer: ArrayBuffer; grow(pages: number): number };
 }
 
-/** An instance of a kernel, with memory of its own; undefined where there is no WebAssembly, or none with SIMD. */
-export function openKernel<Kernel extends KernelMemory>(base64: string): Kernel | undefined {
+/**
+ * An instance of a kernel, with memory of its own, to be taken for what its source exports; undefined where there is no
+ * WebAssembly, or none with SIMD.
+ */
+export function openKernel(base64: string): KernelMemory | undefined {
   const { WebAssembly: wasm } = globalThis as { WebAssembly?: WebAssemblyParts };
   if (wasm === undefined) return undefined;
   try {
-    return new wasm.Instance(new wasm.Module(Buffer.from(base64, 'base64'))).exports as Kernel;
+    return new wasm.Instance(new wasm.Module(Buffer.from(base64, 'base64'))).exports as KernelMemory;
   } catch {
     return undefined;
   }

@@ -47,8 +47,8 @@ export function floats(file: SafetensorsFile, name: string, ...shape: readonly n
 }
 
 /** A tensor of 16-bit floats, all of them numbers, as they are stored. */
-export function halfFloats(file: SafetensorsFile, name: string, length: number): Uint16Array {
-  const halves = new Uint16Array(file.read(file.tensor(name, 'F16', [length])).buffer);
+export function halfFloats(file: SafetensorsFile, name: string, ...shape: readonly number[]): Uint16Array {
+  const halves = new Uint16Array(file.read(file.tensor(name, 'F16', shape)).buffer);
   if (halves.some((half) => (half & 0x7c00) === 0x7c00)) throw new Error(notNumbers(name));
   return halves;
 }

@@ -16,11 +16,26 @@ export interface PackedOptions {
   readonly keptRows?: number;
 }
 
+/** What a text was read as, for those who go on with it. */
+export interface ReadText {
+  readonly vector: Float32Array;
+  /** Whether the base's own vocabulary read it, not an added one. */
+  readonly isBase: boolean;
+  /** The rows of its first pieces, at most `limit`, `ROW_LENGTH` numbers each, without begin and end. */
+  rows(limit: number): Float32Array;
+}
+
+export interface PackedEncoder extends Encoder {
+  /** SHA-256 of the file, in hexadecimal. */
+  readonly digest: string;
+  read(text: string, role: TextRole): ReadText;
+}
+
 /**
  * Opens a packed model's file. Throws `model_missing` or `model_invalid`. A text's vector depends on the text, its
  * role and the file alone.
  */
-export function openPackedEncoder(path: string, options: PackedOptions = {}): Encoder {
+export function openPackedEncoder(path: string, options: PackedOptions = {}): PackedEncoder {
   const file = new PackedFile(path);
   const maxRows = Math.max(file.documentPieces, file.questionPieces) + 2;
   const keptRows = Math.max(maxRows, options.keptRows ?? KEPT_ROWS);
@@ -33,16 +48,32 @@ export function openPackedEncoder(path: string, options: PackedOptions = {}): En
   });
   const read = new Float32Array(ROW_LENGTH);
 
+  function readText(text: string, role: TextRole): ReadText {
+    const limit = role === 'question' ? file.questionPieces : file.documentPieces;
+    const { vocabulary, rows } = rowsOf(file, text, limit);
+    const vector = body.encode(
+      rows.map(([vocabulary, row]) => slots.of(file.vocabularies[vocabulary]!.firstRow, vocabulary, row)),
+    );
+    return {
+      vector,
+      isBase: vocabulary === file.vocabularies[0].name,
+      rows(limit) {
+        const inner = rows.slice(1, -1).slice(0, limit);
+        const numbers = new Float32Array(inner.length * ROW_LENGTH);
+        inner.forEach(([vocabulary, row], i) => {
+          file.readRow(vocabulary, row, numbers.subarray(i * ROW_LENGTH, (i + 1) * ROW_LENGTH));
+        });
+        return numbers;
+      },
+    };
+  }
+
   return {
     id: `packed-${file.digest.slice(0, 32)}`,
+    digest: file.digest,
     dimensions: ROW_LENGTH,
-    encode(text: string, role: TextRole): Float32Array {
-      const limit = role === 'question' ? file.questionPieces : file.documentPieces;
-      const { rows } = rowsOf(file, text, limit);
-      return body.encode(
-        rows.map(([vocabulary, row]) => slots.of(file.vocabularies[vocabulary]!.firstRow, vocabulary, row)),
-      );
-    },
+    encode: (text, role) => readText(text, role).vector,
+    read: readText,
     close() {
       file.close();
     },

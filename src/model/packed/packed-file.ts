@@ -1,3 +1,4 @@
+import type { Linear } from '../plain-steps.ts';
 import { SafetensorsFile, type Tensor } from '../safetensors.ts';
 import { Charsmap } from '../tokenizer/charsmap.ts';
 import { UnigramSegmenter } from '../tokenizer/unigram.ts';
@@ -38,15 +39,6 @@ export const BRANCH_LENGTH = 256;
 const ROW_BYTES = (ROW_LENGTH * 3) / 8;
 /** Of a row with four bits a number: the fourth ones. */
 const FINE_BYTES = ROW_LENGTH / 8;
-
-/** Weights of one linear step: `outputs` rows of `inputs` 8-bit numbers, each row with a scale and a bias. */
-export interface Linear {
-  readonly outputs: number;
-  readonly inputs: number;
-  readonly weights: Int8Array;
-  readonly scales: Float32Array;
-  readonly biases: Float32Array;
-}
 
 export interface BodyWeights {
   readonly epsilon: number;

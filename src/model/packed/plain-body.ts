@@ -1,7 +1,7 @@
+import { added, apply, normalized, rectified, type Linear } from '../plain-steps.ts';
 import { unitTanh, type Body, type BodySize } from './body.ts';
 import { BRANCH_LENGTH, BRANCHES, ROW_LENGTH } from './packed-file.ts';
-import type { BodyWeights, Linear } from './packed-file.ts';
-import type { Norm } from '../weights.ts';
+import type { BodyWeights } from './packed-file.ts';
 
 const PROJECTED = BRANCHES.length * BRANCH_LENGTH;
 const JOINT = ROW_LENGTH + PROJECTED;
@@ -66,29 +66,4 @@ function convolve(
     }
     return added(rectified(apply(step, window)), input);
   });
-}
-
-function apply({ outputs, inputs, weights, scales, biases }: Linear, input: Float32Array): Float32Array {
-  const out = new Float32Array(outputs);
-  for (let output = 0, at = 0; output < outputs; output++) {
-    let sum = 0;
-    for (let i = 0; i < inputs; i++, at++) sum += weights[at]! * input[i]!;
-    out[output] = sum * scales[output]! + biases[output]!;
-  }
-  return out;
-}
-
-function normalized(numbers: Float32Array, { gain, bias }: Norm, epsilon: number): Float32Array {
-  const mean = numbers.reduce((a, b) => a + b, 0) / numbers.length;
-  const variance = numbers.reduce((a, b) => a + (b - mean) ** 2, 0) / numbers.length;
-  const factor = 1 / Math.sqrt(variance + epsilon);
-  return numbers.map((number, i) => (number - mean) * factor * gain[i]! + bias[i]!);
-}
-
-function rectified(numbers: Float32Array): Float32Array {
-  return numbers.map((number) => Math.max(0, number));
-}
-
-function added(a: Float32Array, b: Float32Array): Float32Array {
-  return a.map((number, i) => number + b[i]!);
 }

@@ -1,13 +1,14 @@
 import { Layout, openKernel, type KernelMemory } from '../kernel-memory.ts';
+import type { Linear } from '../plain-steps.ts';
 import type { Norm } from '../weights.ts';
 import { unitTanh, type Body, type BodySize } from './body.ts';
 import { PACKED_KERNEL } from './kernel-bytes.ts';
 import { BRANCH_LENGTH, BRANCHES, ROW_LENGTH } from './packed-file.ts';
-import type { BodyWeights, Linear } from './packed-file.ts';
+import type { BodyWeights } from './packed-file.ts';
 
 /** The body in WebAssembly SIMD, 8-bit weights times 16-bit inputs; undefined where that cannot be had. */
 export function simdBody(weights: BodyWeights, size: BodySize): Body | undefined {
-  const kernel = openKernel<Kernel>(PACKED_KERNEL);
+  const kernel = openKernel(PACKED_KERNEL) as Kernel | undefined;
   return kernel === undefined ? undefined : bodyOf(kernel, weights, size);
 }
 
