@@ -245,7 +245,7 @@ async function openRooms(config: Config, given: Observer, options: ProxyOptions)
     const { createServerFinder } = await import('./registry/search-servers.ts');
     const { registrySearch, checkServerRepo } = config;
     const place = { env: env ?? process.env, home: homedir(), platform: process.platform };
-    return createServerFinder({ registries, registrySearch, checkServerRepo, limits, ...place });
+    return createServerFinder({ registries, registrySearch, checkServerRepo, limits, observer, ...place });
   };
   let servers = once(openServers);
   /** Definitions that were listed first are kept, unless another process was first. */
@@ -337,11 +337,14 @@ async function openRooms(config: Config, given: Observer, options: ProxyOptions)
       requests,
       upstreams: roster.entries.map(({ record, upstream }, at) => {
         const calls = upstream === undefined ? undefined : callsAt(upstream);
+        const kept = roster.withheld(record.name);
         return {
           name: record.name,
           isUp: states[at]?.state !== 'failed',
           inFlight: calls?.running ?? 0,
           queued: calls?.queued ?? 0,
+          changed: kept.filter(({ kind }) => kind === 'changed').length,
+          added: kept.filter(({ kind }) => kind === 'new').length,
         };
       }),
       catalogs: listings.held.listings,

@@ -18,6 +18,8 @@ export type HouseEvent =
       readonly upstream: string;
       readonly tools: number;
       readonly dropped: readonly string[];
+      /** How many of those were dropped for what. */
+      readonly causes: Readonly<Partial<Record<DropCause, number>>>;
       readonly ms: number;
     }
   | {
@@ -40,17 +42,22 @@ export type HouseEvent =
       readonly upstream?: string;
       readonly outcome: 'ok' | 'tool_error' | 'refused' | 'failed';
       readonly code?: ErrorCodeName;
+      /** What the check of the arguments said; absent when it was not come to. */
+      readonly check?: ArgumentCheck;
+      /** Of `ms`, what the upstream took; absent when it was not asked. */
+      readonly upstreamMs?: number;
       readonly ms: number;
     }
-  /** One MCP request of a client over HTTP that is no call of a tool; those have `call` events. */
+  /** One MCP request of a client that is no call of a tool; those have `call` events. */
   | {
       readonly kind: 'request';
+      readonly transport: 'http' | 'stdio';
       /** A method of MCP that we answer, or `other`: never what a client typed. */
       readonly method: string;
       readonly protocolVersion?: string;
       /** The JSON-RPC error code of the answer; absent when it is a result. */
       readonly errorCode?: number;
-      /** The HTTP status of the answer. */
+      /** The HTTP status of the answer; absent over stdio. */
       readonly status?: number;
       readonly requestBytes: number;
       /** Absent where the answer was written by the SDK, which does not say. */
@@ -89,10 +96,28 @@ export type HouseEvent =
       readonly limit: string;
       readonly upstream?: string;
     }
+  /** A caller got a listing that is older than it should be, because a newer one could not be had. */
+  | { readonly kind: 'stale'; readonly upstream: string }
+  /** A caller's listing was dropped to make room, by number or by memory. */
+  | { readonly kind: 'evicted'; readonly upstream: string; readonly limit: 'maxListings' | 'maxListingBytes' }
+  /** One reading of a registry: all pages of a search, or the details of one server. */
+  | {
+      readonly kind: 'registry';
+      /** Its id, from the table or the configuration. */
+      readonly registry: string;
+      readonly code?: ErrorCodeName;
+      readonly ms: number;
+    }
   | { readonly kind: 'unvalidated'; readonly tool: string; readonly reason: string }
   /** Something we did not foresee went wrong; the stack says where. */
   | { readonly kind: 'bug'; readonly stack: string }
   | { readonly kind: 'note'; readonly message: string };
+
+/** Why a tool is left out of a listing: it cannot be used, it is over `maxToolBytes`, or its name came before. */
+export type DropCause = 'invalid' | 'too_large' | 'duplicate';
+
+/** `unvalidated`: the schema is of no use, or too large. `budget`: checking took longer than `validationMs`. */
+export type ArgumentCheck = 'ok' | 'refused' | 'unvalidated' | 'budget';
 
 /** Receives the house's events. Must not throw and must not keep the event. */
 export type Observer = (event: HouseEvent) => void;

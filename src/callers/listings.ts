@@ -1,7 +1,7 @@
 import { BusyError, keepable, messageOf, ProxyError, UpstreamAuthError } from '../base/errors.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Limits } from '../base/limits.ts';
-import type { Observer } from '../base/observer.ts';
+import type { DropCause, Observer } from '../base/observer.ts';
 import type { Listing } from '../upstream/list-tools.ts';
 import type { Caller } from './caller.ts';
 import { ListingPool } from './listing-pool.ts';
@@ -132,7 +132,10 @@ export class Listings {
     }
     if (entry.running === undefined && now >= entry.dueAt) this.#start(entry, request);
     this.#place(entry);
-    if (entry.held !== undefined) return readyState(entry.held);
+    if (entry.held !== undefined) {
+      if (entry.failure !== undefined) this.#observer({ kind: 'stale', upstream: entry.upstream });
+      return readyState(entry.held);
+    }
     if (entry.running !== undefined) return entry.running;
     if (entry.failure !== undefined) return { kind: 'failed', error: entry.failure };
     throw new Error('a listing is ready, running or failed');
@@ -296,6 +299,7 @@ export class Listings {
       upstream: entry.upstream,
       tools: listing.tools.length,
       dropped: listing.dropped.map((tool) => `${tool.name}: ${tool.reason}`),
+      causes: countsOf(listing.dropped),
       ms: now - running.since,
     });
     if (entry.isDropped || this.#isClosed) return;
@@ -369,6 +373,11 @@ export class Listings {
       const isFull = this.#kept.size > maxListings;
       if (!isFull && this.#pool.bytes <= mostBytes) return;
       if (entry === taken) continue;
+      this.#observer({
+        kind: 'evicted',
+        upstream: entry.upstream,
+        limit: isFull ? 'maxListings' : 'maxListingBytes',
+      });
       if (!this.#isCrowded) {
         this.#isCrowded = true;
         const limit = isFull ? `maxListings is ${maxListings}` : `maxListingBytes is ${maxListingBytes}`;
@@ -413,6 +422,12 @@ export class Listings {
       if (this.#failed.size > 0) this.#forgetFailedLater();
     }, FAILED_FORWARD_MS).unref();
   }
+}
+
+function countsOf(dropped: Listing['dropped']): Partial<Record<DropCause, number>> {
+  const counts: Partial<Record<DropCause, number>> = {};
+  for (const { cause } of dropped) counts[cause] = (counts[cause] ?? 0) + 1;
+  return counts;
 }
 
 function readyState({ listing, id }: HeldListing): SettledState {

@@ -109,6 +109,7 @@ async function callOne(
     parts.validate,
   );
   const { tool } = decision;
+  let upstreamMs: number | undefined;
   const observe = (outcome: 'ok' | 'tool_error' | 'refused' | 'failed', error?: ProxyError): void =>
     parts.observer({
       kind: 'call',
@@ -118,6 +119,8 @@ async function callOne(
       ...(traceId === undefined ? {} : { traceId }),
       outcome,
       ...(error === undefined ? {} : { code: error.code }),
+      ...(decision.check === undefined ? {} : { check: decision.check }),
+      ...(upstreamMs === undefined ? {} : { upstreamMs }),
       ms: performance.now() - began,
     });
   if (decision.kind === 'refused') {
@@ -127,7 +130,9 @@ async function callOne(
   if (decision.unchecked !== undefined) {
     parts.observer({ kind: 'unvalidated', tool: decision.tool.exposedName, reason: decision.unchecked });
   }
+  const asked = performance.now();
   const sent = await send(view, decision.tool, decision.arguments, context, trace, parts);
+  upstreamMs = performance.now() - asked;
   const doubt = (): void => parts.views.doubt(view.route(decision.tool).entry, context.caller);
   switch (sent.kind) {
     case 'result': {

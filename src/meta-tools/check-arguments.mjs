@@ -9,7 +9,8 @@ export const CHECKER = 'mcp-toolsearch-proxy argument checker';
 /**
  * @typedef {{ readonly pointer: string, readonly message: string }} Problem
  *   One mismatch: `pointer` is a JSON pointer (RFC 6901) to the value, empty for the arguments as a whole.
- * @typedef {{ kind: 'fits' } | { kind: 'problems', problems: Problem[] } | { kind: 'unchecked', reason: string }} Verdict
+ * @typedef {{ kind: 'fits' } | { kind: 'problems', problems: Problem[] } | { kind: 'unchecked', reason: string, isOverrun?: true }} Verdict
+ *   `isOverrun`: it took longer than it may.
  * @typedef {(args: unknown) => Verdict} Check
  * @typedef {{ readonly [key: string]: unknown }} Schema
  */

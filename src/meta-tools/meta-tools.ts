@@ -1,4 +1,5 @@
-import { UpstreamAuthError } from '../base/errors.ts';
+import { ProxyError, UpstreamAuthError } from '../base/errors.ts';
+import type { ErrorCodeName } from '../base/errors.ts';
 import { membersOf } from '../base/json-text.ts';
 import type { Limits } from '../base/limits.ts';
 import type { Observer } from '../base/observer.ts';
@@ -73,17 +74,29 @@ export function createMetaTools(
     const began = performance.now();
     const answer = await work();
     const isRefused = answer.kind === 'result' && answer.isError;
+    report(name, context, isRefused ? 'refused' : 'ok', began);
+    return answer;
+  }
+
+  /** Tells of a request that called no upstream's tool. */
+  function report(
+    metaTool: MetaToolName | 'none',
+    context: CallContext,
+    outcome: 'ok' | 'refused' | 'failed',
+    began: number,
+    code?: ErrorCodeName,
+  ): void {
     const caller = parts.markOf?.(context.caller);
     const traceId = traceIdOf(traceContextOf(context.meta));
     parts.observer({
       kind: 'call',
-      metaTool: name,
+      metaTool,
       ...(caller === undefined ? {} : { caller }),
       ...(traceId === undefined ? {} : { traceId }),
-      outcome: isRefused ? 'refused' : 'ok',
+      outcome,
+      ...(code === undefined ? {} : { code }),
       ms: performance.now() - began,
     });
-    return answer;
   }
 
   async function search(input: SearchInput, context: CallContext): Promise<Answer> {
@@ -145,7 +158,11 @@ export function createMetaTools(
     },
     call(name, input, context) {
       const definition = definitions.find((candidate) => candidate.name === name);
-      if (definition === undefined) return undefined;
+      const began = performance.now();
+      if (definition === undefined) {
+        report('none', context, 'refused', began);
+        return undefined;
+      }
       const span = parts.tracer?.(
         'server',
         { method: 'tools/call', tool: definition.name },
@@ -154,6 +171,9 @@ export function createMetaTools(
       const traced =
         span === undefined ? context : { ...context, meta: withTrace(context.meta, span.context) };
       const answer = dispatch(definition.name, input, traced).catch((thrown: unknown) => {
+        // No tool was come to: the caller's tools could not be had, or the client went.
+        const code = thrown instanceof ProxyError ? thrown.code : undefined;
+        report(definition.name, context, 'failed', began, context.signal.aborted ? 'cancelled' : code);
         if (!(thrown instanceof UpstreamAuthError)) throw thrown;
         const { status, challenge, message } = thrown;
         return { kind: 'unauthorized', status, challenge, sentence: message } as const;

@@ -1,3 +1,4 @@
+import type { ArgumentCheck } from '../base/observer.ts';
 import type { CatalogTool } from '../catalog/catalog.ts';
 import { clearTypoOf, similarNames } from '../catalog/near-name.ts';
 import type { View } from '../callers/view.ts';
@@ -13,8 +14,15 @@ export type Decision =
       readonly tool: CatalogTool;
       readonly arguments: ToolArguments;
       readonly unchecked?: string;
+      readonly check: ArgumentCheck;
     }
-  | { readonly kind: 'refused'; readonly tool?: CatalogTool; readonly text: string };
+  /** `check` is there when it is the arguments that do not fit. */
+  | {
+      readonly kind: 'refused';
+      readonly tool?: CatalogTool;
+      readonly text: string;
+      readonly check?: ArgumentCheck;
+    };
 
 export interface Wanted {
   readonly name: string;
@@ -39,16 +47,22 @@ export async function decide(view: View, wanted: Wanted, validate: ArgumentValid
   }
   if (wanted.arguments.kind === 'unusable') {
     const problem = { pointer: '', message: wanted.arguments.problem };
-    return { kind: 'refused', tool, text: badArguments(tool, [problem]) };
+    return { kind: 'refused', tool, text: badArguments(tool, [problem]), check: 'refused' };
   }
   const verdict = await validate(tool.tool, wanted.arguments.arguments.value);
   switch (verdict.kind) {
     case 'fits':
-      return { kind: 'call', tool, arguments: wanted.arguments.arguments };
+      return { kind: 'call', tool, arguments: wanted.arguments.arguments, check: 'ok' };
     case 'unchecked':
-      return { kind: 'call', tool, arguments: wanted.arguments.arguments, unchecked: verdict.reason };
+      return {
+        kind: 'call',
+        tool,
+        arguments: wanted.arguments.arguments,
+        unchecked: verdict.reason,
+        check: verdict.isOverrun === true ? 'budget' : 'unvalidated',
+      };
     case 'problems':
-      return { kind: 'refused', tool, text: badArguments(tool, verdict.problems) };
+      return { kind: 'refused', tool, text: badArguments(tool, verdict.problems), check: 'refused' };
   }
 }
 

@@ -51,7 +51,7 @@ export function createArgumentValidator(limits: ValidatorLimits): ArgumentValida
       const verdict = givenUp.has(digest) ? undefined : await thread.check(inputSchema, args);
       if (verdict !== undefined) return verdict;
       givenUp.set(digest, true);
-      return { kind: 'unchecked', reason: overrun };
+      return { kind: 'unchecked', reason: overrun, isOverrun: true };
     };
     if (!isCheapSchema(inputSchema)) return { check: checkApart, forget: () => undefined };
     const { check, forget }: { check: Check; forget: () => void } = await compileCheck(inputSchema);

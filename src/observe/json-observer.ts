@@ -122,12 +122,14 @@ function fieldsOf(event: HouseEvent): Readonly<Record<string, Field>> {
         outcome: event.outcome,
         error_type: event.code ?? (event.outcome === 'tool_error' ? 'tool_error' : undefined),
         duration_ms: rounded(event.ms),
+        upstream_ms: event.upstreamMs === undefined ? undefined : rounded(event.upstreamMs),
         caller: event.caller,
         trace_id: event.traceId,
       };
     case 'request':
       return {
         event: kind,
+        transport: event.transport,
         method: event.method,
         protocol_version: plainOf(event.protocolVersion),
         error_type: event.errorCode,
@@ -159,6 +161,17 @@ function fieldsOf(event: HouseEvent): Readonly<Record<string, Field>> {
         mode: event.mode,
         queries: event.queries,
         matches: event.matches,
+        duration_ms: rounded(event.ms),
+      };
+    case 'stale':
+      return { event: kind, upstream: plain(event.upstream) };
+    case 'evicted':
+      return { event: kind, upstream: plain(event.upstream), limit: event.limit };
+    case 'registry':
+      return {
+        event: kind,
+        registry: plain(event.registry),
+        error_type: event.code,
         duration_ms: rounded(event.ms),
       };
     case 'shed':

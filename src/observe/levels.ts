@@ -34,6 +34,9 @@ export function levelOf(event: HouseEvent): EventLevel {
     case 'http':
     case 'exchange':
     case 'search':
+    case 'stale':
+    case 'evicted':
+    case 'registry':
       return 'debug';
   }
 }

@@ -18,8 +18,8 @@ describe('lines for people', () => {
         { kind: 'draining', running: 1 },
         { kind: 'upstream', upstream: 'files', state: 'starting' },
         { kind: 'upstream', upstream: 'files', state: 'exited', reason: 'exit code 1' },
-        { kind: 'listing', upstream: 'files', tools: 12, dropped: [], ms: 31.4 },
-        { kind: 'listing', upstream: 'files', tools: 1, dropped: ['', 'x y'], ms: 3 },
+        { kind: 'listing', upstream: 'files', tools: 12, dropped: [], causes: {}, ms: 31.4 },
+        { kind: 'listing', upstream: 'files', tools: 1, dropped: ['', 'x y'], causes: { invalid: 2 }, ms: 3 },
         { kind: 'listing_failed', upstream: 'files', code: 'upstream_timeout', reason: 'no answer' },
         {
           kind: 'call',

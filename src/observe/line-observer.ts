@@ -59,7 +59,7 @@ export function sentenceOf(event: HouseEvent): string {
     }
     case 'request': {
       const error = event.errorCode === undefined ? '' : `: error ${event.errorCode}`;
-      return `${event.method} over HTTP${error} ${took(event)}`;
+      return `${event.method} over ${event.transport === 'http' ? 'HTTP' : 'stdio'}${error} ${took(event)}`;
     }
     case 'http':
       return `${plain(event.method)} ${event.route}: ${event.status} ${took(event)}`;
@@ -67,6 +67,12 @@ export function sentenceOf(event: HouseEvent): string {
       return `${plain(event.upstream)}: ${event.method}${inBrackets(event.code)} ${took(event)}`;
     case 'search':
       return `search by ${event.mode === 'hybrid' ? 'words and meaning' : 'words'}: ${counted(event.matches, 'match', 'matches')} ${took(event)}`;
+    case 'stale':
+      return `${plain(event.upstream)}: an older listing serves, a newer one could not be had`;
+    case 'evicted':
+      return `${plain(event.upstream)}: a caller's listing made room (${event.limit})`;
+    case 'registry':
+      return `registry ${plain(event.registry)}: read${inBrackets(event.code)} ${took(event)}`;
     case 'shed':
       return `turned a request away: ${event.limit} reached${event.upstream === undefined ? '' : ` at ${plain(event.upstream)}`}`;
     case 'unvalidated':

@@ -67,7 +67,7 @@ describe('metrics', () => {
   });
 
   it('read what is under way when they are asked for', async () => {
-    const upstreams = [{ name: 'files', isUp: true, inFlight: 2, queued: 1 }];
+    const upstreams = [{ name: 'files', isUp: true, inFlight: 2, queued: 1, changed: 3, added: 0 }];
     const lines = ownLines(
       await metricsOf({
         requests: 7,
@@ -82,6 +82,7 @@ describe('metrics', () => {
         'mcp_proxy_inflight{scope="process",upstream=""} 7',
         'mcp_proxy_inflight{scope="upstream",upstream="files"} 2',
         'mcp_proxy_queued{upstream="files"} 1',
+        'mcp_proxy_withheld_tools{upstream="files",reason="changed"} 3',
         'mcp_proxy_upstream_up{upstream="files"} 1',
         'mcp_proxy_catalogs 3',
         'mcp_proxy_catalog_bytes 4096',

@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
-import type { HouseEvent, Observer } from '../base/observer.ts';
+import type { DropCause, HouseEvent, Observer } from '../base/observer.ts';
 import type { Sample } from './sample.ts';
 
 export interface MetricsOptions {
@@ -44,6 +44,9 @@ const MISNAMED = [
 /** Tools with a time series of their own; calls of others are counted as `other`. */
 const MAX_TOOLS = 1_000;
 const MAX_UPSTREAMS = 1_000;
+const MAX_REGISTRIES = 100;
+
+const DROP_CAUSES: readonly DropCause[] = ['invalid', 'too_large', 'duplicate'];
 
 /**
  * Counts the house's events. Labels hold names and codes only, each from a bounded set: what a client typed never
@@ -131,13 +134,24 @@ export function createMetrics(options: MetricsOptions): Metrics {
     ['upstream'],
     MCP_SECONDS,
   );
+  const stale = counter(
+    'mcp_proxy_catalog_stale_served_total',
+    'Times an older listing served because a newer one could not be had.',
+    ['upstream'],
+  );
+  const evictions = counter(
+    'mcp_proxy_catalog_evictions_total',
+    "Callers' listings dropped to make room, by the limit that was reached.",
+    ['upstream', 'reason'],
+  );
   const catalogTools = gauge('mcp_proxy_catalog_tools', 'Tools of an upstream in its latest listing.', [
     'upstream',
   ]);
-  const withheld = gauge('mcp_proxy_withheld_tools', 'Tools of an upstream left out of its latest listing.', [
-    'upstream',
-    'reason',
-  ]);
+  const withheld = gauge(
+    'mcp_proxy_withheld_tools',
+    'Tools of an upstream kept back: left out of its latest listing, or not as they were approved.',
+    ['upstream', 'reason'],
+  );
   const searchTime = histogram(
     'mcp_proxy_search_duration_seconds',
     'Time of a search, all its queries together.',
@@ -152,7 +166,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
   );
   const validation = counter(
     'mcp_proxy_validation_total',
-    'Calls of known tools that were refused, and calls sent without a check of their arguments.',
+    'Checks of arguments: they fit, were refused, or went unchecked because of the schema or the time it took.',
     ['result'],
   );
   const up = gauge('mcp_proxy_upstream_up', 'Whether the upstream is ready (1) or not (0).', ['upstream']);
@@ -160,6 +174,17 @@ export function createMetrics(options: MetricsOptions): Metrics {
     'mcp_proxy_upstream_restarts_total',
     "Times an upstream's process ended without being asked to.",
     ['upstream'],
+  );
+  const registryReads = counter(
+    'mcp_proxy_registry_requests_total',
+    'Readings of a registry, by how they went.',
+    ['registry', 'result'],
+  );
+  const registryTime = histogram(
+    'mcp_proxy_registry_request_duration_seconds',
+    'Time of reading a registry: all pages of a search, or the details of one server.',
+    ['registry'],
+    MCP_SECONDS,
   );
   const build = gauge('mcp_proxy_build_info', 'Always 1; what is running is in the labels.', [
     'version',
@@ -170,6 +195,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
 
   const tools = new Bounded(MAX_TOOLS);
   const upstreams = new Bounded(MAX_UPSTREAMS);
+  const registries = new Bounded(MAX_REGISTRIES);
 
   function sample(): void {
     const now = options.sample();
@@ -182,6 +208,8 @@ export function createMetrics(options: MetricsOptions): Metrics {
       inFlight.set({ scope: 'upstream', upstream: name }, upstream.inFlight);
       queued.set({ upstream: name }, upstream.queued);
       up.set({ upstream: name }, upstream.isUp ? 1 : 0);
+      withheld.set({ upstream: name, reason: 'changed' }, upstream.changed);
+      withheld.set({ upstream: name, reason: 'new' }, upstream.added);
     }
     catalogs.set(now.catalogs);
     catalogBytes.set(now.catalogBytes);
@@ -217,8 +245,8 @@ export function createMetrics(options: MetricsOptions): Metrics {
             kind: event.access ?? '',
             outcome: event.outcome,
           });
-          if (event.outcome === 'refused') validation.inc({ result: 'refused' });
         }
+        if (event.check !== undefined) validation.inc({ result: event.check });
         return;
       }
       case 'exchange':
@@ -237,7 +265,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
         listings.inc({ upstream, result: 'ok' });
         listingTime.observe({ upstream }, event.ms / 1_000);
         catalogTools.set({ upstream }, event.tools);
-        withheld.set({ upstream, reason: 'invalid' }, event.dropped.length);
+        for (const reason of DROP_CAUSES) withheld.set({ upstream, reason }, event.causes[reason] ?? 0);
         return;
       }
       case 'listing_failed':
@@ -255,14 +283,24 @@ export function createMetrics(options: MetricsOptions): Metrics {
         });
         limits.inc({ limit: event.limit });
         return;
-      case 'unvalidated':
-        validation.inc({ result: 'unvalidated' });
+      case 'stale':
+        stale.inc({ upstream: upstreams.labelOf(event.upstream) });
         return;
+      case 'evicted':
+        evictions.inc({ upstream: upstreams.labelOf(event.upstream), reason: event.limit });
+        return;
+      case 'registry': {
+        const name = registries.labelOf(event.registry);
+        registryReads.inc({ registry: name, result: event.code ?? 'ok' });
+        registryTime.observe({ registry: name }, event.ms / 1_000);
+        return;
+      }
       case 'upstream':
         if (event.state === 'exited') restarts.inc({ upstream: upstreams.labelOf(event.upstream) });
         return;
       case 'listening':
       case 'draining':
+      case 'unvalidated':
       case 'bug':
       case 'note':
         return;

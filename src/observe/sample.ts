@@ -8,6 +8,9 @@ export interface Sample {
     readonly isUp: boolean;
     readonly inFlight: number;
     readonly queued: number;
+    /** Tools kept back because they are not as they were approved: changed ones, and ones that are new. */
+    readonly changed: number;
+    readonly added: number;
   }[];
   /** Different listings kept (equal ones of several callers are one), and their size as `maxListingBytes` counts it. */
   readonly catalogs: number;

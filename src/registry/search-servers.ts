@@ -5,6 +5,7 @@
 import { setMaxListeners } from 'node:events';
 import { openDeadline } from '../base/deadline.ts';
 import { ProxyError } from '../base/errors.ts';
+import type { ErrorCodeName } from '../base/errors.ts';
 import { openGuardedFetch } from '../net/guarded-fetch.ts';
 import { nextStep } from './next-step.ts';
 import { entryOf } from './entry.ts';
@@ -133,9 +134,29 @@ export function createServerFinder(options: ServerFinderOptions): ServerFinder {
     }
     reading++;
     try {
-      return await readNow(registry, query, signal, progress, onRequest);
+      return await told(registry, () => readNow(registry, query, signal, progress, onRequest));
     } finally {
       reading--;
+    }
+  }
+
+  /** Reads, and tells how it went. */
+  async function told(registry: Registry, work: () => Promise<Reading>): Promise<Reading> {
+    const began = performance.now();
+    const tell = (code?: ErrorCodeName): void =>
+      options.observer?.({
+        kind: 'registry',
+        registry: registry.id,
+        ...(code === undefined ? {} : { code }),
+        ms: performance.now() - began,
+      });
+    try {
+      const read = await work();
+      tell();
+      return read;
+    } catch (thrown) {
+      tell(thrown instanceof ProxyError ? thrown.code : 'cancelled');
+      throw thrown;
     }
   }
 
@@ -232,25 +253,27 @@ export function createServerFinder(options: ServerFinderOptions): ServerFinder {
   async function detailsOf(registry: Registry, id: string, sinks: SearchSinks): Promise<Found | undefined> {
     const { value } = await details.get(
       JSON.stringify([registry.id, id]),
-      async (signal): Promise<Reading> => {
-        const deadline = openDeadline(signal, limits.registryAttemptMs);
-        try {
-          const reach = reachOf(registry, { fetch, limits, key: keyOf(registry), env }, deadline.signal);
-          const listed = await sourceOf(registry.protocol).details?.(id, reach);
-          const found = listed === undefined ? [] : [{ registry, listed, entry: entryOf(listed, registry) }];
-          return { found, size: 1, isWorthKeeping: true, isWhole: true, warnings: [] };
-        } catch (thrown) {
-          if (signal.aborted) throw signal.reason;
-          if (isNotThere(thrown)) {
-            return { found: [], size: 1, isWorthKeeping: false, isWhole: true, warnings: [] };
+      (signal): Promise<Reading> =>
+        told(registry, async () => {
+          const deadline = openDeadline(signal, limits.registryAttemptMs);
+          try {
+            const reach = reachOf(registry, { fetch, limits, key: keyOf(registry), env }, deadline.signal);
+            const listed = await sourceOf(registry.protocol).details?.(id, reach);
+            const found =
+              listed === undefined ? [] : [{ registry, listed, entry: entryOf(listed, registry) }];
+            return { found, size: 1, isWorthKeeping: true, isWhole: true, warnings: [] };
+          } catch (thrown) {
+            if (signal.aborted) throw signal.reason;
+            if (isNotThere(thrown)) {
+              return { found: [], size: 1, isWorthKeeping: false, isWhole: true, warnings: [] };
+            }
+            throw deadline.expired()
+              ? tooLong(registry, 'registryAttemptMs')
+              : (readingError(registry, thrown) ?? thrown);
+          } finally {
+            deadline.dispose();
           }
-          throw deadline.expired()
-            ? tooLong(registry, 'registryAttemptMs')
-            : (readingError(registry, thrown) ?? thrown);
-        } finally {
-          deadline.dispose();
-        }
-      },
+        }),
       sinks.signal,
     );
     return value.found[0];

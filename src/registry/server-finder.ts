@@ -1,3 +1,4 @@
+import type { Observer } from '../base/observer.ts';
 import type { GuardedFetch } from '../net/guarded-fetch.ts';
 import type { KnownRegistry } from './known.ts';
 import type { PackageAddresses } from './packages/addresses.ts';
@@ -91,6 +92,8 @@ export interface ServerFinderOptions {
   readonly known?: readonly KnownRegistry[];
   readonly packages?: PackageAddresses;
   readonly fetch?: GuardedFetch;
+  /** Told of each reading of a registry. */
+  readonly observer?: Observer;
   /** Wall clock in milliseconds. */
   readonly now?: () => number;
 }

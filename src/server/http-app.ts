@@ -25,7 +25,7 @@ import { answerBatch, answerLegacyMessage } from './legacy-message.ts';
 import type { LegacyParts } from './legacy-message.ts';
 import { createMcpServer } from './mcp-server.ts';
 import { plainCall } from './plain-call.ts';
-import { knownMethod, MODERN_VERSIONS, RPC, rpcErrorText } from './protocol.ts';
+import { KNOWN_VERSIONS, knownMethod, MODERN_VERSIONS, RPC, rpcErrorText } from './protocol.ts';
 import { openReply, responseOf } from './reply-stream.ts';
 import { readBody } from './request-body.ts';
 import { answerToolCall, busyReply } from './tool-call.ts';
@@ -99,9 +99,9 @@ const MAX_VERDICTS = 100;
 /** What is told of a request while it is served. */
 interface Seen {
   method: string;
+  /** Whether it went to the tools, which tell of it themselves. */
+  isCall: boolean;
 }
-
-const KNOWN_VERSIONS: ReadonlySet<string> = new Set([...SUPPORTED_PROTOCOL_VERSIONS, ...MODERN_VERSIONS]);
 
 /** Loopback names are always served, whatever is listened on. */
 export function hostNames(names: readonly string[]): readonly string[] {
@@ -186,7 +186,11 @@ export function createHttpApp(parts: HttpAppParts): HttpApp {
       const method = isJsonObject(body) ? body['method'] : undefined;
       handshakes.set(request, await instructionsFor(method, caller));
     }
-    return { kind: 'response', response: await modern.fetch(request, { parsedBody: body }) };
+    const response = await modern.fetch(request, { parsedBody: body });
+    if (!isJsonContentType(response.headers.get('content-type'))) return { kind: 'response', response };
+    // A whole answer is taken as its text, so that what is told of it can say how it went.
+    const { 'content-type': _type, ...headers } = Object.fromEntries(response.headers);
+    return jsonReply(response.status, await response.text(), headers);
   }
 
   function legacyParts({ signal }: PostedMessage, caller: Caller): LegacyParts {
@@ -247,7 +251,10 @@ export function createHttpApp(parts: HttpAppParts): HttpApp {
     const method = head.header('mcp-method')?.trim();
     const name = head.header('mcp-name')?.trim();
     const era = plainCall(body, { version, method, name });
-    if (era !== undefined) return call(posted, (body as { params?: unknown }).params, era, caller);
+    if (era !== undefined) {
+      seen.isCall = true;
+      return call(posted, (body as { params?: unknown }).params, era, caller);
+    }
     const outcome = classifyInboundRequest({
       httpMethod: 'POST',
       body,
@@ -265,6 +272,7 @@ export function createHttpApp(parts: HttpAppParts): HttpApp {
         method !== undefined &&
         name !== undefined &&
         decodeHeaderValue(name) === (message.params as { name?: unknown } | undefined)?.name;
+      seen.isCall = isPlain;
       // Whatever does not fit is the SDK's to refuse, in the specification's words.
       return isPlain ? call(posted, message.params, 'modern', caller) : askSdk(posted, body, caller);
     }
@@ -279,6 +287,7 @@ export function createHttpApp(parts: HttpAppParts): HttpApp {
     }
     if (Array.isArray(body)) return answerMessages(posted, body, caller);
     if (isJsonObject(body) && body['method'] === 'tools/call' && body['id'] !== undefined) {
+      seen.isCall = true;
       return call(posted, body['params'], 'legacy', caller);
     }
     const reply = await answerLegacyMessage(text, body, legacyParts(posted, caller));
@@ -298,24 +307,27 @@ export function createHttpApp(parts: HttpAppParts): HttpApp {
       return jsonReply(status, serverError(message), { 'retry-after': String(retryAfterS) });
     }
     const began = performance.now();
-    const seen: Seen = { method: 'other' };
+    const seen: Seen = { method: 'other', isCall: false };
     try {
-      const reply = await serve(posted, seen);
-      if (seen.method !== 'tools/call') reportRequest(posted, reply, seen.method, performance.now() - began);
+      const reply = await serve(posted, seen).catch(thrownReply);
+      if (!seen.isCall) reportRequest(posted, reply, seen.method, performance.now() - began);
       return reply;
-    } catch (thrown) {
-      if (thrown instanceof BusyError) return replyOf(busyReply(thrown, 'null'));
-      if (thrown instanceof UpstreamAuthError) {
-        const { status, challenge, message } = thrown;
-        return replyOf({ kind: 'unauthorized', status, challenge, text: serverError(message) });
-      }
-      // The client learns nothing of our insides; the operator gets the stack.
-      const stack = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
-      parts.observer({ kind: 'bug', stack });
-      return jsonReply(500, rpcErrorText('null', RPC.internalError, 'Internal error'));
     } finally {
       entered();
     }
+  }
+
+  /** The answer to a request that could not be served. */
+  function thrownReply(thrown: unknown): HttpReply {
+    if (thrown instanceof BusyError) return replyOf(busyReply(thrown, 'null'));
+    if (thrown instanceof UpstreamAuthError) {
+      const { status, challenge, message } = thrown;
+      return replyOf({ kind: 'unauthorized', status, challenge, text: serverError(message) });
+    }
+    // The client learns nothing of our insides; the operator gets the stack.
+    const stack = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
+    parts.observer({ kind: 'bug', stack });
+    return jsonReply(500, rpcErrorText('null', RPC.internalError, 'Internal error'));
   }
 
   /** A call of a tool is told of by the tools; this is every other request. */
@@ -328,6 +340,7 @@ export function createHttpApp(parts: HttpAppParts): HttpApp {
       reply.kind === 'text' ? reply.status : reply.kind === 'empty' ? 202 : reply.response.status;
     parts.observer({
       kind: 'request',
+      transport: 'http',
       method,
       ...(version !== undefined && KNOWN_VERSIONS.has(version) ? { protocolVersion: version } : {}),
       ...(code === undefined ? {} : { errorCode: Number(code) }),

@@ -12,6 +12,9 @@ export const LEGACY_VERSIONS: readonly string[] = [
   '2024-10-07',
 ];
 
+/** Every revision we serve; events name no others. */
+export const KNOWN_VERSIONS: ReadonlySet<string> = new Set([...LEGACY_VERSIONS, ...MODERN_VERSIONS]);
+
 /** Members of a request's `_meta` (MCP 2026-07-28, basic/index#_meta). */
 export const META = {
   prefix: 'io.modelcontextprotocol/',

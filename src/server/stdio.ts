@@ -12,7 +12,15 @@ import type { MetaTools } from '../meta-tools/meta-tools.ts';
 import type { ClientPipe } from './client-pipe.ts';
 import { answerBatch } from './legacy-message.ts';
 import { createMcpServer } from './mcp-server.ts';
-import { META, MODERN_VERSIONS, RPC, rpcErrorText, wrongMessage } from './protocol.ts';
+import {
+  KNOWN_VERSIONS,
+  knownMethod,
+  META,
+  MODERN_VERSIONS,
+  RPC,
+  rpcErrorText,
+  wrongMessage,
+} from './protocol.ts';
 import { plainCall } from './plain-call.ts';
 import type { MessageHeaders } from './plain-call.ts';
 import { answerToolCall } from './tool-call.ts';
@@ -49,6 +57,15 @@ export async function serveStdio(parts: StdioParts): Promise<void> {
   await handle.close();
 }
 
+/** A request that waits for the SDK's answer, and what is told of it then. */
+interface Asked {
+  /** A method of MCP, or `other`. */
+  readonly method: string;
+  readonly version: string | undefined;
+  readonly requestBytes: number;
+  readonly began: number;
+}
+
 /**
  * The client's pipe: calls of tools and their cancellations are taken here, on their text; every other message is
  * the SDK's. The generation of each call is read off the call itself, as over HTTP.
@@ -61,7 +78,9 @@ class StdioWire implements Transport {
   /** Calls under way, by the JSON text of their id. */
   readonly #calls = new Map<string, AbortController>();
   /** Other requests that are not answered yet, by the JSON text of their id. */
-  readonly #asked = new Set<string>();
+  readonly #asked = new Map<string, Asked>();
+  /** The protocol version agreed on with an older client. */
+  #agreed: string | undefined;
   #onAnswered: () => void = () => undefined;
   #isGreeted = false;
   #hasDropped = false;
@@ -86,9 +105,39 @@ class StdioWire implements Transport {
 
   send(message: JSONRPCMessage): Promise<void> {
     const id = 'method' in message ? undefined : JSON.stringify(message.id ?? null);
-    if (id === undefined || !this.#isAnsweredAlready(id)) this.#write(JSON.stringify(message));
+    const text = JSON.stringify(message);
+    if (id === undefined || !this.#isAnsweredAlready(id)) this.#write(text);
+    const asked = id === undefined ? undefined : this.#asked.get(id);
+    if (asked !== undefined) this.#report(asked, message, text);
     if (id !== undefined) this.#answered(id);
     return Promise.resolve();
+  }
+
+  /** Answers a message nobody else would understand. */
+  #refuse(line: string, message: unknown, text: string): void {
+    this.#write(text);
+    this.#report(askedOf(line, message), JSON.parse(text) as object, text);
+  }
+
+  /** Tells of a request; calls that came to the tools are told of by the tools. */
+  #report({ method, version, requestBytes, began }: Asked, message: object, text: string): void {
+    const { error, result } = message as {
+      error?: { code?: unknown };
+      result?: { protocolVersion?: unknown };
+    };
+    if (method === 'initialize' && typeof result?.protocolVersion === 'string')
+      this.#agreed = result.protocolVersion;
+    const spoken = version ?? this.#agreed;
+    this.#parts.observer({
+      kind: 'request',
+      transport: 'stdio',
+      method,
+      ...(spoken !== undefined && KNOWN_VERSIONS.has(spoken) ? { protocolVersion: spoken } : {}),
+      ...(typeof error?.code === 'number' ? { errorCode: error.code } : {}),
+      requestBytes,
+      responseBytes: Buffer.byteLength(text),
+      ms: performance.now() - began,
+    });
   }
 
   /** Resolves when everything asked is answered, when nobody reads any more, or after `ms`. */
@@ -118,7 +167,9 @@ class StdioWire implements Transport {
     try {
       message = JSON.parse(line);
     } catch {
-      this.#write(
+      this.#refuse(
+        line,
+        undefined,
         rpcErrorText(
           'null',
           RPC.parseError,
@@ -132,7 +183,9 @@ class StdioWire implements Transport {
     }
     if (depthOf(line) > this.#parts.limits.maxJsonDepth) {
       const { maxJsonDepth } = this.#parts.limits;
-      return this.#write(
+      return this.#refuse(
+        line,
+        message,
         rpcErrorText(
           'null',
           RPC.invalidRequest,
@@ -147,9 +200,9 @@ class StdioWire implements Transport {
       if (message['method'] === 'notifications/cancelled' && this.#cancel(message['params'])) return;
     }
     const wrong = wrongMessage(message);
-    if (wrong !== undefined) return this.#write(wrong);
+    if (wrong !== undefined) return this.#refuse(line, message, wrong);
     if (isJsonObject(message) && message['method'] !== undefined && message['id'] !== undefined) {
-      this.#asked.add(JSON.stringify(message['id']));
+      this.#asked.set(JSON.stringify(message['id']), askedOf(line, message));
     }
     this.onmessage?.(message as JSONRPCMessage);
   }
@@ -157,10 +210,12 @@ class StdioWire implements Transport {
   /** MCP 2025-03-26 has batches; their messages are answered as over HTTP, each on its own. */
   #batch(line: string, messages: readonly unknown[]): void {
     const outcome = classifyInboundRequest({ httpMethod: 'POST', body: messages });
-    if (outcome.kind === 'reject') return this.#write(rpcErrorText('null', outcome.code, outcome.message));
+    if (outcome.kind === 'reject')
+      return this.#refuse(line, messages, rpcErrorText('null', outcome.code, outcome.message));
     const controller = new AbortController();
     const id = `batch ${this.#nextBatch++}`;
     this.#calls.set(id, controller);
+    const asked = askedOf(line, messages);
     void this.#run(id, 'null', async () => {
       const metaTools = await this.#parts.metaTools();
       const replies = await answerBatch(line, messages, {
@@ -169,7 +224,9 @@ class StdioWire implements Transport {
         signal: controller.signal,
         instructions: this.#parts.instructions,
       });
-      if (replies.length > 0) this.#write(`[${replies.map((reply) => reply.text).join(',')}]`);
+      const text = `[${replies.map((reply) => reply.text).join(',')}]`;
+      if (replies.length > 0) this.#write(text);
+      this.#report(asked, {}, text);
     });
   }
 
@@ -180,7 +237,8 @@ class StdioWire implements Transport {
       const outcome = classifyInboundRequest({ httpMethod: 'POST', body: message });
       if (outcome.kind === 'reject') {
         const { code, message: sentence, data } = outcome;
-        this.#write(rpcErrorText(JSON.stringify(message['id'] ?? null), code, sentence, data));
+        const id = JSON.stringify(message['id'] ?? null);
+        this.#refuse(line, message, rpcErrorText(id, code, sentence, data));
         return true;
       }
       if (outcome.kind === 'modern' && !MODERN_VERSIONS.includes(outcome.classification.revision ?? ''))
@@ -274,13 +332,28 @@ class StdioWire implements Transport {
   }
 }
 
+function askedOf(line: string, message: unknown): Asked {
+  return {
+    method: knownMethod(message),
+    version: isJsonObject(message) ? versionOf(message['params']) : undefined,
+    requestBytes: Buffer.byteLength(line),
+    began: performance.now(),
+  };
+}
+
 /** What the headers of a call would say over HTTP: here the message alone says it. */
 function ownHeaders(params: unknown): MessageHeaders {
-  const { name, _meta: meta } = isJsonObject(params) ? params : {};
-  const version = isJsonObject(meta) ? meta[META.protocolVersion] : undefined;
+  const { name } = isJsonObject(params) ? params : {};
   return {
-    version: typeof version === 'string' ? version : undefined,
+    version: versionOf(params),
     method: 'tools/call',
     name: typeof name === 'string' ? encodeHeaderValue(name) : undefined,
   };
+}
+
+/** The protocol version a newer client's message names. */
+function versionOf(params: unknown): string | undefined {
+  const { _meta: meta } = isJsonObject(params) ? params : {};
+  const version = isJsonObject(meta) ? meta[META.protocolVersion] : undefined;
+  return typeof version === 'string' ? version : undefined;
 }

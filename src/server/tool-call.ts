@@ -40,18 +40,20 @@ export async function answerToolCall(metaTools: MetaTools, request: ToolCallRequ
   const id = message.get('id');
   const idText = id === undefined ? 'null' : text.slice(id.start, id.end);
   const reply = (replyText: string): ToolCallReply => ({ kind: 'reply', text: replyText });
-  if (!isJsonObject(params) || typeof params['name'] !== 'string') {
+  const name = isJsonObject(params) ? params['name'] : undefined;
+  const members = membersOf(text, message.get('params')?.start ?? text.length);
+  const given = textOf(text, members, 'arguments') ?? '{}';
+  // A call without a name is one of no tool of ours; it is told of like one with a wrong name.
+  const pending = metaTools.call(
+    typeof name === 'string' ? name : '',
+    given === 'null' ? '{}' : given,
+    contextOf(request, isJsonObject(params) ? params : {}, members),
+  );
+  if (typeof name !== 'string') {
     return reply(
       rpcErrorText(idText, RPC.invalidParams, 'Invalid params: tools/call needs the name of a tool'),
     );
   }
-  const members = membersOf(text, message.get('params')?.start ?? text.length);
-  const given = textOf(text, members, 'arguments') ?? '{}';
-  const pending = metaTools.call(
-    params['name'],
-    given === 'null' ? '{}' : given,
-    contextOf(request, params, members),
-  );
   if (pending === undefined) {
     const names = metaTools.definitions.map((definition) => definition.name).join(', ');
     return reply(

@@ -1,16 +1,24 @@
 import { ProxyError } from '../base/errors.ts';
 import type { Limits } from '../base/limits.ts';
 import { openDeadline } from '../base/deadline.ts';
+import type { DropCause } from '../base/observer.ts';
 import { elementsOf, membersOf, skipSpace } from '../base/json-text.ts';
 import type { Tool } from '../catalog/tool.ts';
 import { KnownTools } from './known-tools.ts';
 import type { RequestContext, Upstream } from './upstream.ts';
 
+/** An entry of a listing that could not be kept. */
+export interface DroppedTool {
+  readonly name: string;
+  readonly reason: string;
+  readonly cause: DropCause;
+}
+
 /** What one upstream returned for one credential scope: every page, or there is no listing. */
 export interface Listing {
   readonly tools: readonly Tool[];
   /** Entries that could not be kept, each with why. */
-  readonly dropped: readonly { readonly name: string; readonly reason: string }[];
+  readonly dropped: readonly DroppedTool[];
   /** The upstream's own instructions, unchanged. */
   readonly instructions?: string;
   /** How long the upstream allows keeping it, in milliseconds. */
@@ -40,7 +48,7 @@ export async function listTools(
     };
     const peer = await upstream.peer(whole);
     const tools = new Map<string, Tool>();
-    const dropped: { name: string; reason: string }[] = [];
+    const dropped: DroppedTool[] = [];
     const seen = new Set<string>();
     let ttlMs: number | undefined;
     let cursor: string | undefined;
@@ -67,14 +75,18 @@ export async function listTools(
       for (const { start, end } of elementsOf(raw, list.start)) {
         const text = raw.slice(start, end);
         const { read, badHeader } = known.read(text, position++);
-        if (read.kind === 'dropped') dropped.push({ name: read.name, reason: read.reason });
+        if (read.kind === 'dropped') dropped.push({ name: read.name, reason: read.reason, cause: 'invalid' });
         else if (isLarger(text, limits.maxToolBytes)) {
           const reason = `its definition is larger than ${limits.maxToolBytes} bytes (limit maxToolBytes)`;
-          dropped.push({ name: read.tool.name, reason });
+          dropped.push({ name: read.tool.name, reason, cause: 'too_large' });
         } else if (badHeader !== undefined && peer.era === 'modern')
-          dropped.push({ name: read.tool.name, reason: badHeader });
+          dropped.push({ name: read.tool.name, reason: badHeader, cause: 'invalid' });
         else if (tools.has(read.tool.name))
-          dropped.push({ name: read.tool.name, reason: 'listed twice; the first counts' });
+          dropped.push({
+            name: read.tool.name,
+            reason: 'listed twice; the first counts',
+            cause: 'duplicate',
+          });
         else tools.set(read.tool.name, read.tool);
       }
       if (head.ttlMs !== undefined) ttlMs = Math.min(ttlMs ?? head.ttlMs, head.ttlMs);

@@ -40,10 +40,10 @@ describe('listing', () => {
     const listing = await listTools(upstream, CONTEXT, DEFAULT_LIMITS);
     expect(asked).toEqual(['first', '""']);
     expect(listing.tools.map((tool) => tool.name)).toEqual(['a', 'b', 'c']);
-    expect(listing.dropped.map((tool) => `${tool.name} ${tool.reason}`)).toEqual([
-      '#4 not an object',
-      '#5 has no name',
-      'a listed twice; the first counts',
+    expect(listing.dropped.map((tool) => `${tool.name} ${tool.reason} (${tool.cause})`)).toEqual([
+      '#4 not an object (invalid)',
+      '#5 has no name (invalid)',
+      'a listed twice; the first counts (duplicate)',
     ]);
     expect(listing).toMatchObject({ instructions: 'read me', ttlMs: 5_000 });
   });
@@ -54,7 +54,7 @@ describe('listing', () => {
     const listing = await listTools(upstream, CONTEXT, DEFAULT_LIMITS);
     expect(listing.tools.map((tool) => tool.name)).toEqual(['calm']);
     expect(listing.dropped).toEqual([
-      { name: 'deep', reason: 'its definition is nested deeper than 500 levels' },
+      { name: 'deep', reason: 'its definition is nested deeper than 500 levels', cause: 'invalid' },
     ]);
   });
 
