@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { ProxyError } from '../base/errors.ts';
@@ -16,6 +17,7 @@ import {
   textWithin,
 } from './http-reply.ts';
 import type { HttpReply } from './http-reply.ts';
+import { LoopTurns } from './loop-turns.ts';
 import { RPC, rpcErrorText } from './protocol.ts';
 import { readIncoming } from './request-body.ts';
 
@@ -40,8 +42,17 @@ const ROUTES = new Set(['/mcp', '/healthz', '/readyz', ...SIGN_IN_PATHS]);
 const LINGER_BYTES = 8_388_608;
 const LINGER_MS = 2_000;
 
-/** How long open connections may bring a last request after we stopped listening. */
+/**
+ * How long we go on listening once we are told to stop, so that who connected before, or asked on an open connection,
+ * is answered; and how long a connection that was just made may take to bring its request.
+ */
 const LAST_REQUEST_MS = 250;
+
+/** Connections the kernel holds for us until we take them; more are not made (Node's own number). */
+export const BACKLOG = 511;
+
+/** How often connections are looked at that bring no request. */
+const LOOK_AGAIN_MS = 10;
 
 /** How long requests that are given up have to say so. */
 const GIVING_UP_MS = 1_000;
@@ -55,6 +66,9 @@ export class HttpFront {
   readonly #limits: Limits;
   readonly #observer: Observer;
   readonly #running = new Set<Exchange>();
+  /** Connections that have not brought a request yet. */
+  readonly #silent = new Set<Socket>();
+  readonly #turns = new LoopTurns();
   #isDraining = false;
   #onIdle: (() => void) | undefined;
 
@@ -71,9 +85,17 @@ export class HttpFront {
     return count;
   }
 
+  /** To be told of each new connection. */
+  readonly connected = (socket: Socket): void => {
+    this.#turns.newcomer();
+    this.#silent.add(socket);
+    socket.once('close', () => this.#silent.delete(socket));
+  };
+
   readonly listener = (request: IncomingMessage, response: ServerResponse): void => {
     const exchange = new Exchange(request, response, this.#limits);
     this.#running.add(exchange);
+    this.#silent.delete(request.socket);
     const began = performance.now();
     if (this.#isDraining) response.shouldKeepAlive = false;
     response.once('close', () => {
@@ -98,10 +120,13 @@ export class HttpFront {
       switch (body.kind) {
         case 'text':
           exchange.text = body.text;
-          this.#app.post(exchange).then((reply) => {
-            if (this.#isDraining) response.shouldKeepAlive = false;
-            exchange.write(reply);
-          }, exchange.fail);
+          this.#turns.begin(() => {
+            if (exchange.isGone) return;
+            this.#app.post(exchange).then((reply) => {
+              if (this.#isDraining) response.shouldKeepAlive = false;
+              exchange.write(reply);
+            }, exchange.fail);
+          });
           break;
         case 'too_large':
           exchange.refuseBody(this.#app.tooLarge());
@@ -114,15 +139,25 @@ export class HttpFront {
   };
 
   /**
-   * Resolves when everything that was asked is answered. Each answer closes its connection; what runs longer than
-   * `drainMs` is given up, and says so to its client.
+   * Resolves when everything that was asked is answered. We are not ready any more and each answer closes its
+   * connection, but for a moment more connections are taken: those made before anybody could know are answered, those
+   * in the kernel too, of which a turn of the event loop brings one. Then `stopListening` is called. What runs longer
+   * than `drainMs` is given up, and says so to its client.
    */
-  async drain(drainMs: number): Promise<void> {
+  async drain(drainMs: number, stopListening: () => void): Promise<void> {
+    const end = performance.now() + drainMs;
     this.#isDraining = true;
     this.#app.drain();
-    // A client that sent its request before it could know gets its answer.
-    await new Promise((resolve) => setTimeout(resolve, Math.min(LAST_REQUEST_MS, drainMs)));
-    await this.#idle(drainMs - LAST_REQUEST_MS);
+    const lastMs = Math.min(LAST_REQUEST_MS, drainMs);
+    await new Promise((resolve) => setTimeout(resolve, lastMs));
+    await this.#turns.quiet(BACKLOG, end - performance.now());
+    stopListening();
+    await until(() => this.#silent.size === 0, lastMs);
+    do {
+      await this.#idle(end - performance.now());
+      // What is on its way on an open connection is read before connections are closed.
+      await this.#turns.quiet(0, lastMs);
+    } while (this.running > 0 && performance.now() < end);
     if (this.running === 0) return;
     for (const exchange of this.#running) {
       exchange.giveUp(new ProxyError('shutting_down', 'The proxy is shutting down.', { outcome: 'unknown' }));
@@ -141,6 +176,11 @@ export class HttpFront {
     });
     this.#onIdle = undefined;
   }
+}
+
+async function until(isSo: () => boolean, mostMs: number): Promise<void> {
+  for (const end = performance.now() + mostMs; !isSo() && performance.now() < end;)
+    await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS));
 }
 
 /** One request and what becomes of it. */
@@ -166,6 +206,11 @@ class Exchange implements PostedMessage, RequestHead {
     const url = request.url ?? '';
     const query = url.indexOf('?');
     this.path = query === -1 ? url : url.slice(0, query);
+  }
+
+  /** Whether its client has left before the answer was out. */
+  get isGone(): boolean {
+    return this.#isGone;
   }
 
   get head(): RequestHead {

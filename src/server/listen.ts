@@ -4,7 +4,7 @@ import { ProxyError, messageOf } from '../base/errors.ts';
 import type { Limits } from '../base/limits.ts';
 import type { Observer } from '../base/observer.ts';
 import type { HttpApp } from './http-app.ts';
-import { HttpFront } from './http-front.ts';
+import { BACKLOG, HttpFront } from './http-front.ts';
 
 /** How often connections are looked over for what takes too long, in milliseconds. */
 const LOOK_OVER_MS = 2_000;
@@ -14,7 +14,7 @@ export interface Listening {
   readonly origin: string;
   /** How many requests are not answered yet, open streams apart. */
   running(): number;
-  /** Takes no new connections and waits for running requests, `drainMs` at the longest. */
+  /** Soon takes no new connections, and waits for running requests, `drainMs` at the longest. */
   close(drainMs: number): Promise<void>;
 }
 
@@ -39,10 +39,11 @@ export async function listen(
     },
     front.listener,
   );
+  server.on('connection', front.connected);
   server.maxConnections = limits.maxConnections;
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error) => reject(listenError(address, error)));
-    server.listen(address.port, address.host, () => resolve());
+    server.listen({ port: address.port, host: address.host, backlog: BACKLOG }, () => resolve());
   });
   const bound = server.address();
   const port = typeof bound === 'object' && bound !== null ? bound.port : address.port;
@@ -52,11 +53,9 @@ export async function listen(
     running: () => front.running,
     async close(drainMs) {
       if (front.running > 0) observer({ kind: 'draining', running: front.running });
+      const closed = new Promise<void>((resolve) => server.once('close', resolve));
       // Not the HTTP server's own close: it cuts connections on which a request may be on its way.
-      const closed = new Promise<void>((resolve) => {
-        NetServer.prototype.close.call(server, () => resolve());
-      });
-      await front.drain(drainMs);
+      await front.drain(drainMs, () => void NetServer.prototype.close.call(server));
       await app.close();
       server.closeAllConnections();
       await closed;
