@@ -1,4 +1,4 @@
-"""`python -m packed --work DIR --out FILE`: runs every stage that has not run yet in DIR, and writes the packed file."""
+"""`python -m packed --work DIR --out FILE`: runs every stage that has not run yet in DIR, and writes both packed files."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from . import base as base_model
-from . import corpus, evaluate, fixtures, languages, pack, parallel, prune, router, rows, sources, vocabulary
+from . import corpus, entry, evaluate, evidence, fixtures, languages, pack, parallel, prune, router, rows, second, second_fixtures, second_pack, sources, vocabulary
 from .fast import FastEncoder
 
-WORD_MARGIN = 6.0
+WORD_MARGIN = 2.0
 """How much better the base must know a word, in log-probability, to read it inside a routed text; measured in decision 0020."""
 
 
@@ -54,12 +54,22 @@ def write(work: Path, base: base_model.Base, out: Path) -> None:
     pack.write(out, work, base, new_vocabularies(work, base, routing["margins"]), WORD_MARGIN, about)
 
 
+def write_second(work: Path, first: Path, encoder: FastEncoder, out: Path) -> None:
+    """Packs the second encoder for use beside the first one's file `first`."""
+    model = second.read(work)
+    parts = entry.run(work, encoder, json.loads((work / "routing.json").read_text()))
+    about = [{"name": package.name, "version": package.version, "licence": package.licence} for package in sources.packages("second")]
+    second_pack.write(out, model, parts, evidence.run(work, model), digest(first), about)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m packed", description=__doc__)
     parser.add_argument("--work", type=Path, default=Path(".work"), help="folder of intermediate files, about 6 GB (default: .work)")
     parser.add_argument("--out", type=Path, default=Path("../packages/model/encoder.safetensors"))
     parser.add_argument("--sets", type=Path, nargs="*", default=[], help="folders of question sets to measure the result on")
+    parser.add_argument("--second", type=Path, default=None, help="where the second encoder goes (default: english.safetensors beside --out)")
     options = parser.parse_args()
+    beside: Path = options.second or options.out.with_name("english.safetensors")
     work: Path = options.work
     work.mkdir(parents=True, exist_ok=True)
     base = None
@@ -68,6 +78,9 @@ def main() -> None:
         nonlocal base
         base = base or base_model.read(work)
         return base
+
+    def shipped() -> FastEncoder:
+        return FastEncoder(options.out, needed().sentencepiece.rest)
 
     stages: list[tuple[str, Callable[[], object]]] = [
         ("download", lambda: sources.run(work)),
@@ -80,6 +93,10 @@ def main() -> None:
         *((f"rows of {group.name}", lambda group=group: rows.train(work, needed(), group)) for group in languages.GROUPS),
         ("pack", lambda: write(work, needed(), options.out)),
         ("fixtures", lambda: fixtures.write(options.out, work / "fixtures.jsonl", needed(), work)),
+        ("second teacher", lambda: entry.teach(work)),
+        ("reach and entry", lambda: entry.run(work, shipped(), json.loads((work / "routing.json").read_text()))),
+        ("second", lambda: write_second(work, options.out, shipped(), beside)),
+        ("second fixtures", lambda: second_fixtures.write(beside, work / "second" / "fixtures.jsonl", work)),
     ]
     for name, stage in stages:
         began = time.monotonic()
@@ -89,7 +106,7 @@ def main() -> None:
     print(json.dumps({"held-out recall@1 of 400": evaluate.held_out(encoder, corpus.held(work))}, indent=1))
     for name, cells in evaluate.table(encoder, options.sets).items():
         print(name, {language: f"{value:.3f} ({n})" for language, (value, n) in cells.items()})
-    for path in sorted([*work.glob("vocabularies/*.model"), *work.glob("rows/*.npy"), work / "corpus" / "teacher.npy", options.out]):
+    for path in sorted([*work.glob("vocabularies/*.model"), *work.glob("rows/*.npy"), work / "corpus" / "teacher.npy", *work.glob("second/*.np[yz]"), options.out, beside]):
         print(digest(path), path.name)
 
 

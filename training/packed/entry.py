@@ -23,7 +23,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from . import align, batch, corpus, languages, parallel, second, second_batch
+from . import align, batch, corpus, languages, parallel, quantise, second, second_batch
 from .fast import FastEncoder
 from .wordpiece import WordPiece
 
@@ -40,7 +40,7 @@ ALIGNED = 30_000
 MOST_PIECES = 24
 HIDDEN = 768
 BATCH, POOL = 256, 16
-STEPS = 4_600
+STEPS = 2_400
 RATE, BODY_RATE = 1.0e-3, 4e-4
 TEMPERATURE, CONTRAST = 0.05, 0.5
 FIT_STEPS = 1_500
@@ -304,7 +304,7 @@ def train(
             rows = rows + own @ basis
         kind = begin[touched]
         rows = torch.where((kind == 1)[:, None], ends[0], torch.where((kind == 2)[:, None], ends[1], rows))
-        vectors = body(rows[place], real)
+        vectors = body(F.embedding(place, rows), real)
         english = torch.from_numpy(data.english[chosen])
         wanted = F.normalize(targets[english].float(), dim=1)
         distance = (1 - (vectors * wanted).sum(1)).mean()
@@ -326,6 +326,32 @@ def train(
         if (step + 1) % 100 == 0:
             print(f"entry: {step + 1} of {steps}, cosine {cosine / 100:.4f}, contrast {loss_of / 100:.3f}, {(step + 1) * BATCH / (time.monotonic() - began):.0f} strings/s", flush=True)
             cosine = loss_of = 0.0
-        if watch is not None and ((step + 1) % 1000 == 0 or step + 1 == steps):
+        if watch is not None and ((step + 1) % 600 == 0 or step + 1 == steps):
             watch(f"[{step + 1}]", Trained(parts_of(model, body), residual.numpy().copy(), basis.detach().numpy().copy()))
     return Trained(parts_of(model, body), residual.numpy(), basis.detach().numpy())
+
+
+def run(work: Path, encoder: FastEncoder, routing: dict) -> dict[str, np.ndarray]:
+    """Reach and entry by the names of the packed file, float32; kept in WORK/second. About 45 minutes of one core with nothing kept:
+    each of the teacher, the first map, and the trained one is kept by itself."""
+    folder = work / "second"
+    targets = teach(work)
+    if not (folder / "reach.npz").exists():
+        _keep(folder / "reach.npz", reach(work, encoder))
+    if not (folder / "entry.npz").exists():
+        place_of = {language: encoder.names.index(group.name) for group in languages.GROUPS for language in group.languages}
+        data = strings(work, encoder, routing["right"], place_of)
+        source = second.read(work)
+        body = second_batch.BatchBody({name: quantise.as_shipped(value) if value.ndim == 2 and name != "positions" else value for name, value in source.body.items()}, fast=True)
+        if not (folder / "aligned.npz").exists():
+            rows, total = aligned_rows(work, data, len(encoder.table))
+            _keep(folder / "aligned.npz", {"rows": rows, "total": total})
+        kept = np.load(folder / "aligned.npz")
+        _keep(folder / "entry.npz", train(data, encoder, targets, fit(encoder.table, kept["rows"], kept["total"]), body, source.rows[-2:]).parts)
+    return dict(np.load(folder / "reach.npz")) | dict(np.load(folder / "entry.npz"))
+
+
+def _keep(path: Path, arrays: dict[str, np.ndarray]) -> None:
+    partial = path.with_suffix(".partial.npz")
+    np.savez(partial, **arrays)
+    partial.replace(path)

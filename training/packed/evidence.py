@@ -71,6 +71,18 @@ def fit(work: Path, model: second.Second) -> tuple[np.ndarray, dict[str, float]]
     return np.round(found / scale).astype(np.int8), {"scale": scale, "bias": extra[0].item(), "accent": extra[1].item()}
 
 
+def run(work: Path, model: second.Second) -> tuple[np.ndarray, dict[str, float]]:
+    """As fit, kept in WORK/second/evidence.npz."""
+    target = work / "second" / "evidence.npz"
+    if not target.exists():
+        codes, about = fit(work, model)
+        partial = target.with_suffix(".partial.npz")
+        np.savez(partial, codes=codes, **about)
+        partial.replace(target)
+    kept = np.load(target)
+    return kept["codes"], {name: float(kept[name]) for name in ("scale", "bias", "accent")}
+
+
 def is_english(evidence: np.ndarray, about: dict[str, float], rows: list[int], text: str) -> bool:
     """The test on a text's row numbers, begin and end among them; routing has its say before."""
     return about["scale"] * float(evidence[rows[1:-1]].astype(np.int64).sum()) + about["bias"] + about["accent"] * accents(text) > 0

@@ -130,4 +130,10 @@ def unpack_bits(packed: np.ndarray) -> np.ndarray:
 def weights_to_int8(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Output-major weights to I8 and a scale F32 for every output: w = q × scale."""
     scale = (np.abs(weights).max(axis=1) / 127).astype(np.float32)
-    return np.round(weights / scale[:, None]).astype(np.int8), scale
+    return np.round(weights / np.maximum(scale, 1e-12)[:, None]).astype(np.int8), scale
+
+
+def as_shipped(weights: np.ndarray) -> np.ndarray:
+    """What eight bits leave of float32 weights."""
+    codes, scale = weights_to_int8(weights)
+    return codes * scale[:, None]

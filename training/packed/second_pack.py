@@ -17,6 +17,8 @@ from .second import EPSILON, HEADS, LAYERS, WIDTH, Second
 PIECES = 64
 """Of a tool or a question, at most."""
 ROUNDS = 4
+WEIGHTS = {"english": {"text": 1.0, "reach": 0.5}, "other": {"reach": 0.5}}
+"""Of the second view's parts beside the first encoder's cosine of weight 1, for English questions and for others."""
 
 
 def rows_to_codes(rows: np.ndarray, levels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -64,12 +66,12 @@ def body_tensors(body: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     return tensors
 
 
-def write(path: Path, second: Second, parts: dict[str, np.ndarray], base_digest: str, weights: dict[str, float], sources: list[dict]) -> None:
-    """Writes the file. `parts` are reach and entry, in float32."""
+def write(path: Path, second: Second, parts: dict[str, np.ndarray], evidence: tuple[np.ndarray, dict[str, float]], base_digest: str, sources: list[dict]) -> None:
+    """Writes the file. `parts` are reach and entry, in float32; `evidence` is the English test's."""
     n = len(second.pieces)
     container.write(
         path,
-        tensors_of(second) | body_tensors(parts),
+        tensors_of(second) | {"evidence": evidence[0]} | body_tensors(parts),
         {
             "format": 1,
             "dimensions": WIDTH,
@@ -82,7 +84,8 @@ def write(path: Path, second: Second, parts: dict[str, np.ndarray], base_digest:
             "documentPieces": PIECES,
             "questionPieces": PIECES,
             "baseDigest": base_digest,
-            "weights": weights,
+            "english": evidence[1],
+            "weights": WEIGHTS,
             "sources": sources,
         },
         "second",
