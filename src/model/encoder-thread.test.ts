@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readdirSync } from 'node:fs';
+import { mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -122,6 +122,30 @@ describe('an embedder on a thread', () => {
     expect(await parts!.embed(['a'], 0)).toEqual([Float32Array.of(0, 0)]);
     await expect(async () => parts!.embed(['a'], 2)).rejects.toThrow(RangeError);
     expect((await openPacked()).parts).toBeUndefined();
+  });
+
+  it('goes by the first encoder, and says what is missing, when the second cannot be opened', async () => {
+    const here = openPackedEncoder(model);
+    const open = async (kind: 'packed' | 'packed-small', packedFile = model): Promise<Embedder> => {
+      const embedder = await openEmbedder({ kind }, { packedFile, cacheFolder: null });
+      opened.push(embedder!);
+      return embedder!;
+    };
+    const without = await open('packed');
+    expect([without.id, without.dimensions, without.parts]).toEqual([here.id, 512, undefined]);
+    expect(without.shortfall).toContain('english.safetensors');
+    const damaged = mkdtempSync(join(folder, 'damaged-'));
+    writePackedModel(join(damaged, 'encoder.safetensors'));
+    writeFileSync(join(damaged, 'english.safetensors'), 'no model');
+    expect((await open('packed', join(damaged, 'encoder.safetensors'))).shortfall).toContain(
+      'english.safetensors',
+    );
+    const small = await open('packed-small');
+    expect([small.id, small.shortfall]).toEqual([here.id, undefined]);
+    expect(
+      bytesOf(await small.embed(['open'], 'question')).equals(bytesOf([here.encode('open', 'question')])),
+    ).toBe(true);
+    here.close();
   });
 
   it('is none when none is chosen', async () => {

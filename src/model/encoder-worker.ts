@@ -36,10 +36,8 @@ interface Opened {
 async function open(source: EncoderSource): Promise<Opened | undefined> {
   try {
     switch (source.kind) {
-      case 'packed': {
-        const { openPackedEncoder } = await import('./packed/packed-encoder.ts');
-        return { encoder: openPackedEncoder(source.file) };
-      }
+      case 'packed':
+        return await openPacked(source.file, source.second);
       case 'model2vec': {
         const { modelFolder, openModel2Vec } = await import('./model2vec/open-model.ts');
         return { encoder: await openModel2Vec(modelFolder(source.folder, source.name)) };
@@ -49,6 +47,20 @@ async function open(source: EncoderSource): Promise<Opened | undefined> {
     send({ kind: 'unopened', error: sentError(error) });
     return undefined;
   }
+}
+
+/** What the second encoder's file has against it costs only the second encoder. */
+async function openPacked(file: string, second: string | undefined): Promise<Opened> {
+  const { openPackedEncoder } = await import('./packed/packed-encoder.ts');
+  if (second === undefined) return { encoder: openPackedEncoder(file) };
+  let why: unknown;
+  try {
+    const { openTwoEncoders } = await import('./english/two-encoders.ts');
+    return { encoder: openTwoEncoders(file, second) };
+  } catch (error) {
+    why = error;
+  }
+  return { encoder: openPackedEncoder(file), shortfall: messageOf(why) };
 }
 
 /** A part of documents' vectors, and those that are kept. */
