@@ -7,6 +7,13 @@
 import { fold, halves, total } from './parts/rows';
 export { normalize } from './parts/rows';
 
+/**
+ * Added to a float of at most 2²² in size it leaves the nearest whole number in the lowest bits: a quicker way there
+ * than those SIMD has instructions for, which take care of larger ones.
+ */
+const ROUNDS: f32 = 12582912;
+const ROUNDS_BITS: i32 = 0x4b400000;
+
 /** Weaves `outputs` rows (even) of `length` 8-bit weights (a multiple of 8) in pairs, from `source` to `target`. */
 export function weave(source: usize, target: usize, outputs: i32, length: i32): void {
   const row = <usize>length;
@@ -41,9 +48,10 @@ export function quantize(numbers: usize, positions: i32, count: i32, limit: f32,
     );
     const factor = f32x4.splat(largest > 0 ? limit / largest : 0);
     for (let at = numbers; target < end; target += 64, at += 32) {
-      const low = i32x4.trunc_sat_f32x4_s(f32x4.nearest(f32x4.mul(v128.load(at), factor)));
-      const high = i32x4.trunc_sat_f32x4_s(f32x4.nearest(f32x4.mul(v128.load(at, 16), factor)));
-      v128.store(target, i16x8.narrow_i32x4_s(low, high));
+      const low = f32x4.add(f32x4.mul(v128.load(at), factor), f32x4.splat(ROUNDS));
+      const high = f32x4.add(f32x4.mul(v128.load(at, 16), factor), f32x4.splat(ROUNDS));
+      const bits = i32x4.splat(ROUNDS_BITS);
+      v128.store(target, i16x8.narrow_i32x4_s(i32x4.sub(low, bits), i32x4.sub(high, bits)));
     }
     store<f32>(steps + (<usize>position << 2), largest / limit);
   }
@@ -201,10 +209,14 @@ export function gelu(numbers: usize, count: i32): void {
   }
 }
 
-/** e to the power of numbers of at most 0; of those below −87 it is 1e-38. Wrong by at most 3e-7 of the result. */
+/**
+ * e to the power of numbers of at most 0, wrong by at most 3e-7 of itself. Of those below −60 it is 1e-26, which is
+ * nothing here; smaller ones would make products too small for a float's full form, which take a hundred times as long.
+ */
 @inline function exponential(power: v128): v128 {
-  const x = f32x4.pmax(f32x4.splat(-87), power);
-  const whole = f32x4.nearest(f32x4.mul(x, f32x4.splat(1.44269504)));
+  const x = f32x4.pmax(f32x4.splat(-60), power);
+  const rounded = f32x4.add(f32x4.mul(x, f32x4.splat(1.44269504)), f32x4.splat(ROUNDS));
+  const whole = f32x4.sub(rounded, f32x4.splat(ROUNDS));
   // ln 2 in two parts, the first with few enough digits that its product is exact.
   let rest = f32x4.sub(x, f32x4.mul(whole, f32x4.splat(0.693359375)));
   rest = f32x4.add(rest, f32x4.mul(whole, f32x4.splat(0.000212194440)));
@@ -214,25 +226,34 @@ export function gelu(numbers: usize, count: i32): void {
   sum = f32x4.add(f32x4.mul(sum, rest), f32x4.splat(0.5));
   sum = f32x4.add(f32x4.mul(sum, rest), f32x4.splat(1));
   sum = f32x4.add(f32x4.mul(sum, rest), f32x4.splat(1));
-  const exponent = i32x4.shl(i32x4.add(i32x4.trunc_sat_f32x4_s(whole), i32x4.splat(127)), 23);
+  const exponent = i32x4.shl(i32x4.add(rounded, i32x4.splat(127)), 23);
   return f32x4.mul(sum, exponent);
 }
 
 /**
  * Attention of `positions` positions among themselves, in `heads` heads of 32 numbers. Each position has its questions,
  * keys and values, of all heads, one after another at `input`; its mix of values goes to `out`. Questions are taken to
- * be divided by the root of 32 already. `shares` has room for a number of each position, rounded up to 4, and as many
- * positions are read.
+ * be divided by the root of 32 already. `room` is for 65 numbers of each position, their count rounded up to 4.
  */
-export function attend(input: usize, positions: i32, heads: i32, shares: usize, out: usize): void {
+export function attend(input: usize, positions: i32, heads: i32, room: usize, out: usize): void {
   const width = <usize>heads << 7;
   const stride = 3 * width;
   const whole = (positions + 3) & ~3;
+  // A head's keys and values lie together here: apart, they get into each other's way in the cache.
+  const keys = room;
+  const values = keys + (<usize>whole << 7);
+  const shares = values + (<usize>whole << 7);
   const end = shares + (<usize>whole << 2);
   for (let head = 0; head < heads; head++) {
     const questions = input + (<usize>head << 7);
-    const keys = questions + width;
-    const values = keys + width;
+    for (let position: usize = 0; position < <usize>positions; position++) {
+      const from = questions + position * stride + width;
+      const to = position << 7;
+      for (let at: usize = 0; at < 128; at += 16) {
+        v128.store(keys + to + at, v128.load(from + at));
+        v128.store(values + to + at, v128.load(from + width + at));
+      }
+    }
     for (let position = 0; position < positions; position++) {
       const q = questions + <usize>position * stride;
       const q0 = v128.load(q);
@@ -244,22 +265,18 @@ export function attend(input: usize, positions: i32, heads: i32, shares: usize, 
       const q6 = v128.load(q, 96);
       const q7 = v128.load(q, 112);
       let key = keys;
-      for (let at = shares; at < end; at += 16) {
+      for (let at = shares; at < end; at += 16, key += 512) {
         const a = product(key, q0, q1, q2, q3, q4, q5, q6, q7);
-        key += stride;
-        const b = product(key, q0, q1, q2, q3, q4, q5, q6, q7);
-        key += stride;
-        const c = product(key, q0, q1, q2, q3, q4, q5, q6, q7);
-        key += stride;
-        const d = product(key, q0, q1, q2, q3, q4, q5, q6, q7);
-        key += stride;
+        const b = product(key + 128, q0, q1, q2, q3, q4, q5, q6, q7);
+        const c = product(key + 256, q0, q1, q2, q3, q4, q5, q6, q7);
+        const d = product(key + 384, q0, q1, q2, q3, q4, q5, q6, q7);
         v128.store(at, sums(sums(a, b), sums(c, d)));
       }
       for (let at = positions; at < whole; at++) store<f32>(shares + (<usize>at << 2), -1e30);
       const all = f32x4.splat(soften(shares, end));
       let v0 = f32x4.splat(0), v1 = v0, v2 = v0, v3 = v0, v4 = v0, v5 = v0, v6 = v0, v7 = v0;
       let value = values;
-      for (let other: usize = 0; other < <usize>positions; other++, value += stride) {
+      for (let other: usize = 0; other < <usize>positions; other++, value += 128) {
         const share = v128.load32_splat(shares + (other << 2));
         v0 = f32x4.add(v0, f32x4.mul(share, v128.load(value)));
         v1 = f32x4.add(v1, f32x4.mul(share, v128.load(value, 16)));

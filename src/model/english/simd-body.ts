@@ -37,7 +37,7 @@ interface Kernel extends KernelMemory {
     residual: number,
   ): void;
   gelu(numbers: number, count: number): void;
-  attend(input: number, positions: number, heads: number, shares: number, out: number): void;
+  attend(input: number, positions: number, heads: number, room: number, out: number): void;
   normalize(numbers: number, rows: number, count: number, gain: number, bias: number, epsilon: number): void;
 }
 
@@ -94,7 +94,7 @@ function bodyOf(kernel: Kernel, file: EnglishFile, maxRows: number): Body {
   const qkvAt = memory.take(4 * rows * 3 * WIDTH);
   const wovenAt = memory.take(2 * rows * INNER);
   const stepsAt = memory.take(4 * rows);
-  const sharesAt = memory.take(4 * rows);
+  const roomAt = memory.take(4 * rows * (2 * (WIDTH / HEADS) + 1));
   // Weights come by here too, on their way to their place.
   const innerAt = memory.take(Math.max(4 * rows * INNER, steps.largest));
   memory.settle(kernel);
@@ -138,7 +138,7 @@ function bodyOf(kernel: Kernel, file: EnglishFile, maxRows: number): Body {
     normalize(xAt, embeddingNorm);
     for (const { qkv, out, attentionNorm, up, down, outputNorm } of layers) {
       apply(qkv, count, xAt, qkvAt);
-      kernel.attend(qkvAt, count, HEADS, sharesAt, mixedAt);
+      kernel.attend(qkvAt, count, HEADS, roomAt, mixedAt);
       apply(out, count, mixedAt, yAt, xAt);
       normalize(yAt, attentionNorm);
       apply(up, count, yAt, innerAt);
