@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { pause } from '../base/deadline.ts';
 import { ProxyError } from '../base/errors.ts';
 import type { Limits } from '../base/limits.ts';
 import type { Observer } from '../base/observer.ts';
@@ -43,16 +44,13 @@ const LINGER_BYTES = 8_388_608;
 const LINGER_MS = 2_000;
 
 /**
- * How long we go on listening once we are told to stop, so that who connected before, or asked on an open connection,
- * is answered; and how long a connection that was just made may take to bring its request.
+ * How long clients have to notice: those who connect, until we stop listening, and those with an open connection, to
+ * bring a last request on it.
  */
-const LAST_REQUEST_MS = 250;
+const NOTICE_MS = 250;
 
 /** Connections the kernel holds for us until we take them; more are not made (Node's own number). */
 export const BACKLOG = 511;
-
-/** How often connections are looked at that bring no request. */
-const LOOK_AGAIN_MS = 10;
 
 /** How long requests that are given up have to say so. */
 const GIVING_UP_MS = 1_000;
@@ -66,9 +64,8 @@ export class HttpFront {
   readonly #limits: Limits;
   readonly #observer: Observer;
   readonly #running = new Set<Exchange>();
-  /** Connections that have not brought a request yet. */
-  readonly #silent = new Set<Socket>();
   readonly #turns = new LoopTurns();
+  #open = 0;
   #isDraining = false;
   #onIdle: (() => void) | undefined;
 
@@ -88,14 +85,13 @@ export class HttpFront {
   /** To be told of each new connection. */
   readonly connected = (socket: Socket): void => {
     this.#turns.newcomer();
-    this.#silent.add(socket);
-    socket.once('close', () => this.#silent.delete(socket));
+    this.#open++;
+    socket.once('close', () => this.#open--);
   };
 
   readonly listener = (request: IncomingMessage, response: ServerResponse): void => {
     const exchange = new Exchange(request, response, this.#limits);
     this.#running.add(exchange);
-    this.#silent.delete(request.socket);
     const began = performance.now();
     if (this.#isDraining) response.shouldKeepAlive = false;
     response.once('close', () => {
@@ -139,24 +135,25 @@ export class HttpFront {
   };
 
   /**
-   * Resolves when everything that was asked is answered. We are not ready any more and each answer closes its
-   * connection, but for a moment more connections are taken: those made before anybody could know are answered, those
-   * in the kernel too, of which a turn of the event loop brings one. Then `stopListening` is called. What runs longer
-   * than `drainMs` is given up, and says so to its client.
+   * Resolves when everything that was asked is answered. We are not ready any more, and for a moment nothing else
+   * changes, because clients cannot know yet; then connections are taken until none waits in the kernel, of which a
+   * turn of the event loop brings one, and `stopListening` is called. From now on each answer closes its connection:
+   * not before, because its client would come back on a new one. What runs longer than `drainMs` is given up, and
+   * says so to its client.
    */
   async drain(drainMs: number, stopListening: () => void): Promise<void> {
     const end = performance.now() + drainMs;
-    this.#isDraining = true;
     this.#app.drain();
-    const lastMs = Math.min(LAST_REQUEST_MS, drainMs);
-    await new Promise((resolve) => setTimeout(resolve, lastMs));
+    const noticeMs = Math.min(NOTICE_MS, drainMs / 4);
+    await pause(noticeMs);
     await this.#turns.quiet(BACKLOG, end - performance.now());
     stopListening();
-    await until(() => this.#silent.size === 0, lastMs);
+    this.#isDraining = true;
+    if (this.#open > 0) await pause(noticeMs);
     do {
       await this.#idle(end - performance.now());
       // What is on its way on an open connection is read before connections are closed.
-      await this.#turns.quiet(0, lastMs);
+      await this.#turns.quiet(0, noticeMs);
     } while (this.running > 0 && performance.now() < end);
     if (this.running === 0) return;
     for (const exchange of this.#running) {
@@ -176,11 +173,6 @@ export class HttpFront {
     });
     this.#onIdle = undefined;
   }
-}
-
-async function until(isSo: () => boolean, mostMs: number): Promise<void> {
-  for (const end = performance.now() + mostMs; !isSo() && performance.now() < end;)
-    await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS));
 }
 
 /** One request and what becomes of it. */
