@@ -16,6 +16,10 @@ const CHECKS: Readonly<Record<string, readonly (readonly [file: string, words: s
     ['test/e2e/two-callers.test.ts', 'is the Authorization header and nothing else'],
     ['test/e2e/credentials-at-rest.test.ts', 'the gateway'],
     ['test/e2e/privacy.test.ts', 'is not written to stderr or stdout by the program'],
+    [
+      'test/e2e/operator-checks.test.ts',
+      'of 1,000 mixed calls reaches the forwarded upstream and nothing else',
+    ],
   ],
   '2 callers are kept apart': [
     ['test/isolation.property.test.ts', 'whoever comes when (10,000 runs)'],
@@ -69,6 +73,8 @@ const CHECKS: Readonly<Record<string, readonly (readonly [file: string, words: s
   ],
   '20 SIGTERM loses no call under way': [
     ['test/e2e/upstream-trouble.test.ts', 'are waited for after SIGTERM over HTTP'],
+    ['test/e2e/front-door.test.ts', 'loses no request of many clients, and ends well'],
+    ['test/e2e/front-door.test.ts', 'ends at once when it is asked a second time'],
     ['scripts/soak.mjs', 'SIGTERM while calls are under way'],
   ],
   '21 deep and odd JSON': [['src/upstream/upstream.test.ts', 'drops a definition nested without end']],
@@ -85,6 +91,22 @@ const CHECKS: Readonly<Record<string, readonly (readonly [file: string, words: s
   '24 what a call costs': [['bench/gateway.ts', 'what a call costs more than the same call straight']],
   '25 nothing leaks under chaos': [
     ['scripts/soak.mjs', 'descriptors, sockets and children are what they were'],
+  ],
+  '28 logs and metrics hold names, codes and numbers': [
+    ['test/e2e/operator-checks.test.ts', '100,000 names leave fewer than 2,000'],
+    ['test/e2e/log-lines.test.ts', 'one JSON line for each MCP request'],
+    ['test/e2e/privacy.test.ts', 'is in no log line, metric, span or audit line, whatever is switched on'],
+    ['test/e2e/promtool.test.ts', 'is what promtool takes without a word'],
+  ],
+  '30 what we are made of': [
+    [
+      'scripts/supply-chain.test.ts',
+      'may name no host, no other place than the registry, and nothing without a hash',
+    ],
+    ['scripts/supply-chain.test.ts', 'may hold no package that runs something while it is installed'],
+    ['scripts/supply-chain.test.ts', 'may hold no version with a known hole'],
+    ['scripts/supply-chain.test.ts', 'is counted'],
+    ['scripts/supply-chain.test.ts', 'holds the program, and nothing else of this repository'],
   ],
 };
 
