@@ -55,11 +55,14 @@ export function halfFloats(file: SafetensorsFile, name: string, ...shape: readon
 
 /** The number a 16-bit float stands for. */
 export function halfFloat(half: number): number {
-  const sign = half & 0x8000 ? -1 : 1;
-  const exponent = (half >> 10) & 31;
-  const fraction = half & 0x3ff;
-  return sign * (exponent === 0 ? fraction * 2 ** -24 : (1 + fraction / 1024) * 2 ** (exponent - 15));
+  // Its exponent and fraction are a 32-bit float's too, but for what the exponent is counted from.
+  bits[0] = (half & 0x7fff) << 13;
+  const size = single[0]! * 2 ** 112;
+  return half & 0x8000 ? -size : size;
 }
+
+const bits = new Uint32Array(1);
+const single = new Float32Array(bits.buffer);
 
 export function readNorm(file: SafetensorsFile, name: string, length: number): Norm {
   return {

@@ -1,5 +1,6 @@
 import { EnglishFile, BASE_WIDTH, WIDTH } from './english-file.ts';
 import type { Body } from './body.ts';
+import { isEnglish } from './is-english.ts';
 import { plainBody } from './plain-body.ts';
 import { simdBody } from './simd-body.ts';
 
@@ -38,6 +39,12 @@ export class EnglishEncoder {
     const rows = new Float32Array(numbers.length * WIDTH);
     numbers.forEach((row, i) => this.file.readRow(row, rows.subarray(i * WIDTH, (i + 1) * WIDTH)));
     return this.#body.encode(this.#framed(rows), 'words');
+  }
+
+  /** Whether a question that is not in other letters than Latin ones is English. */
+  isEnglish(question: string): boolean {
+    const { words, english, questionPieces } = this.file;
+    return isEnglish(english, words.rowsOf(question, questionPieces), question);
   }
 
   /**

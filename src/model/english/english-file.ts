@@ -12,6 +12,7 @@ import {
   whole,
   type Norm,
 } from '../weights.ts';
+import type { EnglishTest } from './is-english.ts';
 import { WordRows } from './word-rows.ts';
 
 /**
@@ -90,6 +91,8 @@ export class EnglishFile {
   /** That of the first encoder's file `reach` and `entry` were made for; undefined when there is neither. */
   readonly baseDigest: string | undefined;
   readonly words: WordRows;
+  /** Which questions are English. */
+  readonly english: EnglishTest;
   readonly beginRow: number;
   readonly endRow: number;
   readonly documentPieces: number;
@@ -124,6 +127,7 @@ export class EnglishFile {
       this.beginRow = rowOf('beginRow');
       this.endRow = rowOf('endRow');
       this.words = new WordRows(pieces, lengths, rowOf('unknownRow'));
+      this.english = readTest(file, rows, fields['english']);
       this.#codes = file.tensor('rows', 'U8', [rows, ROW_BYTES]);
       this.#scales = halfFloats(file, 'row_scale', rows);
       this.#levels = floats(file, 'levels', 16);
@@ -222,6 +226,17 @@ function readStep(file: SafetensorsFile, name: string, outputs: number, inputs: 
     weights: file.tensor(name, 'I8', [outputs, inputs]),
     scales: floats(file, `${name}.scale`, outputs),
     biases: floats(file, `${name}.bias`, outputs),
+  };
+}
+
+function readTest(file: SafetensorsFile, rows: number, value: unknown): EnglishTest {
+  const fields = record(value, 'english');
+  const number = (name: string): number => finite(fields[name], `english.${name}`);
+  return {
+    evidence: new Int8Array(file.read(file.tensor('evidence', 'I8', [rows])).buffer),
+    scale: number('scale'),
+    bias: number('bias'),
+    accent: number('accent'),
   };
 }
 

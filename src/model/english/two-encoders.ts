@@ -41,7 +41,9 @@ export function openTwoEncoders(file: string, second: string, options: PackedOpt
 
   /** The question's second part. */
   function secondView(text: string, read: ReadText): Float32Array {
-    const { text: ofText, reach, entry } = weights[isEnglish(text, read) ? 'english' : 'other'];
+    // What an added vocabulary reads is in one of its languages.
+    const isEnglish = read.isBase && english.isEnglish(text);
+    const { text: ofText, reach, entry } = weights[isEnglish ? 'english' : 'other'];
     const sum = new Float32Array(WIDTH);
     const add = (weight: number, vector: () => Float32Array): void => {
       if (weight > 0) vector().forEach((number, i) => (sum[i]! += weight * number));
@@ -76,9 +78,4 @@ export function openTwoEncoders(file: string, second: string, options: PackedOpt
       english.close();
     },
   };
-}
-
-/** Whether the second encoder, which knows English alone, is asked about a question's own words. */
-function isEnglish(text: string, { isBase }: ReadText): boolean {
-  return isBase && /[a-z]/i.test(text) && !/[^\p{ASCII}\p{P}\p{S}]/u.test(text);
 }
