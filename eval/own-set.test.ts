@@ -1,10 +1,9 @@
-import { existsSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { termsOf } from '../src/search/analyzer.ts';
 import { createDocumentPool } from '../src/search/index.ts';
 import { byLanguage, type LanguageScores } from '../src/search/measure.ts';
 import { scanWords } from '../src/search/words.ts';
-import { openEmbedderFor, PACKED_MODEL } from './embedder.ts';
+import { HAS_PACKED_MODEL, openEmbedderFor } from './embedder.ts';
 import { OWN_SET, readSet } from './evaluation-set.ts';
 import { embedSet, giveVectors, measure } from './rank.ts';
 
@@ -53,7 +52,7 @@ test('is hard for words, and holds the floor that words reach', () => {
 const LEAST_MEAN = 0.55;
 const LEAST_OF_A_LANGUAGE = 0.4;
 
-test.skipIf(!existsSync(PACKED_MODEL))(
+test.skipIf(!HAS_PACKED_MODEL)(
   'is answered in every language with the packed model, better than by words',
   { timeout: 300_000 },
   async () => {

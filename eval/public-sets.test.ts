@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createDocumentPool } from '../src/search/index.ts';
 import { scoresOf, type Measured } from '../src/search/measure.ts';
-import { openEmbedderFor, PACKED_MODEL } from './embedder.ts';
+import { HAS_PACKED_MODEL, openEmbedderFor } from './embedder.ts';
 import { readSet, type EvaluationSet } from './evaluation-set.ts';
 import { misspelt } from './misspell.ts';
 import { embedSet, giveVectors, measure } from './rank.ts';
@@ -61,7 +61,7 @@ for (const [name, floor] of Object.entries(FLOORS)) {
 
 for (const [name, floor] of Object.entries(FUSED_FLOORS)) {
   const folder = join(data, name);
-  test.skipIf(data === '' || !existsSync(folder) || !existsSync(PACKED_MODEL))(
+  test.skipIf(data === '' || !existsSync(folder) || !HAS_PACKED_MODEL)(
     `${name} has a recall@5 of ${floor} by words and meaning, no worse than by words`,
     { timeout: 300_000 },
     async () => {

@@ -26,6 +26,8 @@ export function measure(
 
 /** The vectors of a set's questions and tools, in their order. */
 export interface SetVectors {
+  /** How many numbers each part of a vector has; a single one where there are no parts. */
+  readonly parts: readonly number[];
   readonly questions: readonly Float32Array[];
   readonly tools: readonly Float32Array[];
 }
@@ -38,6 +40,7 @@ export async function embedSet({ tools, questions }: EvaluationSet, embedder: Em
     return vectors;
   };
   return {
+    parts: embedder.parts?.dimensions ?? [embedder.dimensions],
     tools: await inBatches(tools.map(meaningText), 'document'),
     questions: await inBatches(
       questions.map(({ text }) => text),
@@ -47,8 +50,14 @@ export async function embedSet({ tools, questions }: EvaluationSet, embedder: Em
 }
 
 /** Gives the documents of a view their vectors, as the program does behind. */
-export function giveVectors(index: ToolIndex, { tools }: SetVectors): void {
-  for (const position of index.unembedded()) index.setVector(position, tools[position]!);
+export function giveVectors(index: ToolIndex, { tools, parts }: SetVectors): void {
+  let from = 0;
+  for (const [part, length] of parts.entries()) {
+    const to = from + length;
+    for (const position of index.unembedded(part))
+      index.setVector(position, tools[position]!.subarray(from, to), part);
+    from = to;
+  }
 }
 
 /** The same by similarity alone: what the model is worth without words and names. */

@@ -8,12 +8,13 @@ import { misspelt } from './misspell.ts';
 import { embedSet, giveVectors, measure, measureModelAlone } from './rank.ts';
 import { differenceTable, scoreTable, sidesTable } from './tables.ts';
 
-const USAGE = `npm run eval -- [--data FOLDER]… [--embedder packed|none|FOLDER] [--cap N] [--compare REF] [--misspelt]
+const USAGE = `npm run eval -- [--data FOLDER]… [--embedder NAME] [--cap N] [--compare REF] [--misspelt]
                 [--among FOLDER]… [--json]
 
   --data FOLDER      a folder with tools.jsonl and queries.jsonl; without it, our own set
-  --embedder packed  the model of the program: recall@5 by words, by the model alone, and by both; none for words
-                     alone; or a folder of vectors made elsewhere (texts.jsonl and vectors.f32)
+  --embedder packed  the model of the program: recall@5 by words, by the model alone, and by both; packed-small its
+                     first encoder alone; none words alone; FILE or FILE,SECOND other encoders' files; or a folder of
+                     vectors made elsewhere (texts.jsonl and vectors.f32)
   --cap N            the first N questions of each set
   --compare REF      the same questions under the ranking of an earlier commit by words, question by question
   --misspelt         with half of all words of five letters and more misspelt once

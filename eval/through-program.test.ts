@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { createDocumentPool } from '../src/search/index.ts';
 import { byLanguage, type Measured } from '../src/search/measure.ts';
@@ -6,7 +5,7 @@ import { measureAnswer } from '../src/search/questions-file.ts';
 import { startStdioProgram } from '../test/support/proxy.ts';
 import { scriptStdio } from '../test/support/stdio-upstream.ts';
 import { until } from '../test/support/wait.ts';
-import { openEmbedderFor, PACKED_MODEL } from './embedder.ts';
+import { HAS_PACKED_MODEL, openEmbedderFor } from './embedder.ts';
 import { OWN_SET, readSet, type EvaluationSet } from './evaluation-set.ts';
 import { embedSet, giveVectors, measure } from './rank.ts';
 
@@ -88,7 +87,7 @@ test(
   },
 );
 
-test.skipIf(!existsSync(PACKED_MODEL))(
+test.skipIf(!HAS_PACKED_MODEL)(
   'with the packed model it ranks as words and vectors in this process do, in every language',
   { timeout: 300_000 },
   async () => {
