@@ -22,7 +22,7 @@ export interface ReadText {
   /** Whether the base's own vocabulary read it, not an added one. */
   readonly isBase: boolean;
   /** The rows of its first pieces, at most `limit`, `ROW_LENGTH` numbers each, without begin and end. */
-  rows(limit: number): Float32Array;
+  readonly rows: (limit: number) => Float32Array;
 }
 
 export interface PackedEncoder extends Encoder {
