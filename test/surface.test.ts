@@ -150,6 +150,7 @@ describe('the surface', () => {
         "listTimeoutMs --list-timeout-ms MCPPROXY_LIST_TIMEOUT_MS flag,variable,file",
         "dialTimeoutMs --dial-timeout-ms MCPPROXY_DIAL_TIMEOUT_MS flag,variable,file",
         "connectTimeoutMs --connect-timeout-ms MCPPROXY_CONNECT_TIMEOUT_MS flag,variable,file",
+        "startTimeoutMs --start-timeout-ms MCPPROXY_START_TIMEOUT_MS flag,variable,file",
         "callTimeoutMs --call-timeout-ms MCPPROXY_CALL_TIMEOUT_MS flag,variable,file",
         "maxCallMs --max-call-ms MCPPROXY_MAX_CALL_MS flag,variable,file",
         "listingTtlMs --listing-ttl-ms MCPPROXY_LISTING_TTL_MS flag,variable,file",
@@ -212,6 +213,7 @@ describe('the surface', () => {
         "registryAttemptMs": 30000,
         "registrySearchMs": 60000,
         "requestTimeoutMs": 30000,
+        "startTimeoutMs": 120000,
         "startWaitMs": 1000,
         "validationMs": 100,
       }

@@ -86,7 +86,13 @@ export const LIMITS = {
   connectTimeoutMs: {
     default: 30_000,
     unit: 'ms',
-    sentence: 'Longest an upstream may take to start and shake hands.',
+    sentence: 'Longest an upstream at an address may take to shake hands.',
+  },
+  startTimeoutMs: {
+    default: 120_000,
+    unit: 'ms',
+    sentence:
+      'Longest an upstream that is a command may take to start and shake hands; npx and its like fetch it first.',
   },
   callTimeoutMs: {
     default: 120_000,

@@ -105,7 +105,7 @@ export async function printReceipt({ output, say }: Stage, scene: Scene): Promis
 async function plainConfig(folder: string, fileText = '{}'): Promise<Loaded> {
   const flags = [
     { name: 'listen', text: '127.0.0.1:0' },
-    { name: 'connectTimeoutMs', text: String(START_MS) },
+    { name: 'startTimeoutMs', text: String(START_MS) },
     { name: 'drainMs', text: '1000' },
   ] as const;
   return loadConfig({ flags, env: {}, cwd: folder, home: folder, platform: process.platform, fileText });

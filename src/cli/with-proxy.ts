@@ -5,8 +5,6 @@ import type { Context } from './context.ts';
 import { openStore } from './open-store.ts';
 import { untilStopped } from './stop-signal.ts';
 
-/** Upstreams get as long to start as they get when serving; unlike an agent, a command asks only once. */
-const SETTLE_MS = 30_000;
 /** A person would rather wait for a busy machine than get half of the search. */
 const QUESTION_MS = 10_000;
 
@@ -39,17 +37,29 @@ export async function withProxy(
       if (byMeaning && event.kind === 'note') output.note(event.message);
     },
   });
-  let endProgress = output.progress('waiting for upstreams to list their tools…');
-  let isEmbedding = false;
-  const onEmbedding = (embedded: number, all: number): void => {
-    if (isEmbedding) return;
-    isEmbedding = true;
+  const hasCommands = config.upstreams.some(
+    ({ enabled, transport }) => enabled && transport.kind === 'stdio',
+  );
+  // Upstreams get as long as they get when serving: unlike an agent, a command asks only once.
+  const settleMs = limits.listTimeoutMs + (hasCommands ? limits.startTimeoutMs : limits.connectTimeoutMs);
+  const waiting = 'waiting for upstreams to list their tools';
+  let endProgress = output.progress(
+    hasCommands ? `${waiting} (a command such as npx fetches its server the first time)…` : `${waiting}…`,
+  );
+  let shown = '';
+  const onEmbedding = ({ all, embedded, whole }: { all: number; embedded: number; whole: number }): void => {
+    // The number belongs to the beginning: a line for each would be a hundred where there is no terminal.
+    const phase = embedded < all ? 'first' : 'second';
+    if (shown === phase || whole === all) return;
+    shown = phase;
     endProgress();
     endProgress = output.progress(
-      `reading what ${all - embedded} of ${all} tools mean, the first time only…`,
+      phase === 'first'
+        ? `reading what ${all - embedded} of ${all} tools mean, the first time only…`
+        : `reading what ${all - whole} of ${all} tools mean once more, for better answers, the first time only…`,
     );
   };
-  const done = proxy.local.settled(SETTLE_MS, onEmbedding).then(() => {
+  const done = proxy.local.settled(settleMs, onEmbedding).then(() => {
     endProgress();
     return use(proxy, stop.signal);
   });

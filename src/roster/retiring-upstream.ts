@@ -3,12 +3,14 @@ import type { Peer, RawParams, RawResult, RequestContext, Upstream } from '../up
 /** An upstream that can be taken out of service while calls are still running at it. */
 export class RetiringUpstream implements Upstream {
   readonly name: string;
+  readonly connectMs?: number;
   readonly #upstream: Upstream;
   #running = 0;
   #onIdle: (() => void) | undefined;
 
   constructor(upstream: Upstream) {
     this.name = upstream.name;
+    if (upstream.connectMs !== undefined) this.connectMs = upstream.connectMs;
     this.#upstream = upstream;
   }
 

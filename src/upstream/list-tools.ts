@@ -38,7 +38,8 @@ export async function listTools(
   context: Pick<RequestContext, 'scope' | 'credential' | 'signal'>,
   limits: Limits,
 ): Promise<Listing> {
-  const deadline = openDeadline(context.signal, limits.connectTimeoutMs + limits.listTimeoutMs);
+  const { connectMs = limits.connectTimeoutMs } = upstream;
+  const deadline = openDeadline(context.signal, connectMs + limits.listTimeoutMs);
   try {
     const whole: RequestContext = {
       ...context,

@@ -43,6 +43,7 @@ export interface StdioUpstreamParts {
  */
 export class StdioUpstream implements Upstream {
   readonly name: string;
+  readonly connectMs: number;
   readonly #spec: ChildSpec;
   readonly #life: ChildLife;
   readonly #limits: Limits;
@@ -68,6 +69,7 @@ export class StdioUpstream implements Upstream {
     this.#spec = spec;
     this.#life = parts.life;
     this.#limits = parts.limits;
+    this.connectMs = parts.limits.startTimeoutMs;
     this.#events = parts.events;
   }
 
@@ -151,7 +153,7 @@ export class StdioUpstream implements Upstream {
     this.#child = connection;
     void connection.ended.then(() => this.#onEnded(connection));
     try {
-      await connection.shakeHands(era);
+      await connection.shakeHands(era).catch((thrown: unknown) => this.#askAnew(connection, era, thrown));
     } catch (thrown) {
       await connection.close();
       throw thrown;
@@ -164,6 +166,19 @@ export class StdioUpstream implements Upstream {
     this.#lastUsedAt = performance.now();
     this.#watchIdleness();
     return connection;
+  }
+
+  /** A child that refused the older handshake and is still there is asked in the newer way, on the same pipes. */
+  async #askAnew(connection: ChildConnection, era: Era, refusal: unknown): Promise<void> {
+    const isThere = connection.ending === undefined && !this.#closing.signal.aborted;
+    if (era === 'modern' || !isThere || !refusesOlderHandshake(refusal)) throw refusal;
+    try {
+      await connection.shakeHands('modern');
+    } catch {
+      // It may take the newer handshake as the first thing it hears.
+      throw refusal;
+    }
+    this.#era = 'modern';
   }
 
   #onEnded(connection: ChildConnection): void {
@@ -349,7 +364,7 @@ class ChildConnection {
   }
 
   async shakeHands(era: Era): Promise<void> {
-    const timeoutMs = this.#limits.connectTimeoutMs;
+    const timeoutMs = this.#limits.startTimeoutMs;
     const deadline = openDeadline(undefined, timeoutMs);
     try {
       // A child may end before the SDK listens on its channel; whoever waits must hear of it all the same.

@@ -67,6 +67,8 @@ export interface RequestContext {
  */
 export interface Upstream {
   readonly name: string;
+  /** Longest connecting may take, in milliseconds; `connectTimeoutMs` when left out. */
+  readonly connectMs?: number;
   /** Connects if need be and tells who answers. One handshake per scope at a time, shared by all who wait. */
   peer(context: RequestContext): Promise<Peer>;
   request(method: string, params: RawParams, context: RequestContext): Promise<RawResult>;

@@ -213,6 +213,19 @@ describe('a child that crashes', () => {
   });
 });
 
+describe('a child of the newer generation alone', () => {
+  it('is started once, though it refuses the older handshake', async () => {
+    const child = scriptStdio({ era: 'modern', tools: [childTool('calm')] });
+    const running = await startProxy({ upstreams: [stdioRecord('new', child)] });
+    await running.settled();
+    const answer = await running.raw('modern').call('call_read_tool', '{"name":"calm"}');
+    expect(answer.body).toContain('tools/call');
+    expect(child.linesOf('initialize')).toHaveLength(1);
+    expect(child.linesOf('server/discover').length).toBeGreaterThan(0);
+    expect(child.pids()).toHaveLength(1);
+  });
+});
+
 describe('a lazy child', () => {
   const lazy = (child: ReturnType<typeof scriptStdio>, idleStopMs?: number): ReturnType<typeof stdioRecord> =>
     living(stdioRecord('lazy', child), {
