@@ -38,7 +38,7 @@ function runProgram(args: readonly string[], file?: string): Awaited<ReturnType<
   const ran = spawnSync(process.execPath, [program, ...args], { cwd: home, env, encoding: 'utf8' });
   // A slow machine makes the program say that it waits.
   const plain = (text: string): string =>
-    text.replaceAll(`${home}/`, '').replaceAll(/^(?:waiting for|reading what) .*\n/gm, '');
+    text.replaceAll(`${home}/`, '').replaceAll(/^(?:waiting for|still waiting|reading what) .*\n/gm, '');
   return { code: ran.status ?? 'killed', stdout: plain(ran.stdout), stderr: plain(ran.stderr) };
 }
 
@@ -73,7 +73,8 @@ async function openTry(): Promise<Try> {
   };
 }
 
-describe('the reference pages', () => {
+// Each page runs the program many times.
+describe('the reference pages', { timeout: 120_000 }, () => {
   let attempt: Try;
   beforeAll(async () => {
     attempt = await openTry();

@@ -5,6 +5,8 @@ import type { Context } from './context.ts';
 import { openStore } from './open-store.ts';
 import { untilStopped } from './stop-signal.ts';
 
+/** Whoever still waits then is told what may take so long. */
+const PATIENCE_MS = 5_000;
 /** A person would rather wait for a busy machine than get half of the search. */
 const QUESTION_MS = 10_000;
 
@@ -42,10 +44,12 @@ export async function withProxy(
   );
   // Upstreams get as long as they get when serving: unlike an agent, a command asks only once.
   const settleMs = limits.listTimeoutMs + (hasCommands ? limits.startTimeoutMs : limits.connectTimeoutMs);
-  const waiting = 'waiting for upstreams to list their tools';
-  let endProgress = output.progress(
-    hasCommands ? `${waiting} (a command such as npx fetches its server the first time)…` : `${waiting}…`,
-  );
+  let endProgress = output.progress('waiting for upstreams to list their tools…');
+  const patience = setTimeout(() => {
+    endProgress();
+    endProgress = output.progress('still waiting: npx and its like fetch a server the first time…');
+  }, PATIENCE_MS);
+  if (!hasCommands) clearTimeout(patience);
   let shown = '';
   const onEmbedding = ({ all, embedded, whole }: { all: number; embedded: number; whole: number }): void => {
     // The number belongs to the beginning: a line for each would be a hundred where there is no terminal.
@@ -60,12 +64,14 @@ export async function withProxy(
     );
   };
   const done = proxy.local.settled(settleMs, onEmbedding).then(() => {
+    clearTimeout(patience);
     endProgress();
     return use(proxy, stop.signal);
   });
   try {
     return await Promise.race([done, stopped]);
   } finally {
+    clearTimeout(patience);
     endProgress();
     await proxy.close();
   }
