@@ -90,9 +90,9 @@ function newTensors(seed: number, hasEntry: boolean): Record<string, Tensors[str
   const bytes = Buffer.concat(pieces);
   tensors['pieces'] = ['U8', [bytes.length], bytes];
   tensors['lengths'] = ['U8', [pieces.length], Uint8Array.from(pieces, ({ length }) => length)];
-  tensors['rows'] = ['U8', [rows, 192], Uint8Array.from({ length: rows * 192 }, () => random() * 256)];
+  tensors['rows'] = ['U8', [rows, 144], Uint8Array.from({ length: rows * 144 }, () => random() * 256)];
   tensors['row_scale'] = ['F16', [rows], Uint16Array.from({ length: rows }, () => half() & 0x7fff)];
-  tensors['levels'] = ['F32', [16], Float32Array.from({ length: 16 }, (_, i) => -2.4 + 0.32 * i)];
+  tensors['levels'] = ['F32', [8], Float32Array.from({ length: 8 }, (_, i) => -2.4 + 0.64 * i)];
   tensors['evidence'] = ['I8', [rows], Int8Array.from({ length: rows }, () => normal() * 30)];
   tensors['positions'] = ['F16', [128, 384], Uint16Array.from({ length: 128 * 384 }, half)];
   norm('embedding_norm');

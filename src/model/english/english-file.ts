@@ -16,8 +16,8 @@ import type { EnglishTest } from './is-english.ts';
 import { WordRows } from './word-rows.ts';
 
 /**
- * The second encoder's file: all-MiniLM-L6-v2, its WordPiece vocabulary with a row of 384 numbers for each piece, four
- * bits a number, its body at 8 bits, and what leads from the first encoder into its space. training/README.md says how
+ * The second encoder's file: all-MiniLM-L6-v2, its WordPiece vocabulary with a row of 384 numbers for each piece, three
+ * or four bits a number, its body at 8 bits, and what leads from the first encoder into its space. training/README.md says how
  * it is made.
  */
 
@@ -106,7 +106,7 @@ export class EnglishFile {
   readonly #codes: Tensor;
   readonly #scales: Uint16Array;
   readonly #levels: Float32Array;
-  readonly #packed = new Uint8Array(ROW_BYTES);
+  readonly #packed: Uint8Array;
 
   /** Throws `model_missing` or `model_invalid`, saying what is wrong with which file. */
   constructor(path: string) {
@@ -128,9 +128,10 @@ export class EnglishFile {
       this.endRow = rowOf('endRow');
       this.words = new WordRows(pieces, lengths, rowOf('unknownRow'));
       this.english = readTest(file, rows, fields['english']);
-      this.#codes = file.tensor('rows', 'U8', [rows, ROW_BYTES]);
+      this.#levels = floats(file, 'levels', file.tensors.get('levels')?.shape[0] === 8 ? 8 : 16);
+      this.#packed = new Uint8Array((WIDTH * Math.log2(this.#levels.length)) / 8);
+      this.#codes = file.tensor('rows', 'U8', [rows, this.#packed.length]);
       this.#scales = halfFloats(file, 'row_scale', rows);
-      this.#levels = floats(file, 'levels', 16);
 
       const layers = whole(fields['layers'], 'layers', 1, MAX_LAYERS);
       const epsilon = finite(fields['epsilon'], 'epsilon');
@@ -151,12 +152,17 @@ export class EnglishFile {
 
   /** Reads the row of a piece into `target`, which has `WIDTH` numbers. */
   readRow(row: number, target: Float32Array): void {
-    this.#file.readInto(this.#packed, this.#codes, row * ROW_BYTES);
+    const packed = this.#packed;
+    this.#file.readInto(packed, this.#codes, row * packed.length);
     const scale = halfFloat(this.#scales[row]!);
-    for (let byte = 0; byte < ROW_BYTES; byte++) {
-      const codes = this.#packed[byte]!;
-      target[2 * byte] = this.#levels[codes & 15]! * scale;
-      target[2 * byte + 1] = this.#levels[codes >> 4]! * scale;
+    const last = this.#levels.length - 1;
+    const width = last === 7 ? 3 : 4;
+    for (let i = 0, at = 0, bits = 0, left = 0; i < WIDTH; i++, bits >>= width, left -= width) {
+      if (left < width) {
+        bits |= packed[at++]! << left;
+        left += 8;
+      }
+      target[i] = this.#levels[bits & last]! * scale;
     }
   }
 
@@ -170,7 +176,6 @@ export class EnglishFile {
   }
 }
 
-const ROW_BYTES = WIDTH / 2;
 /** Positions a text may have; memory grows with them, and all-MiniLM-L6-v2 was trained on as many. */
 const POSITIONS = 128;
 /** More would be another model, and slow. */
