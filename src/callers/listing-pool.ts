@@ -38,8 +38,14 @@ const BYTES_PER_PLACE = 8;
 export class ListingPool {
   readonly #tools = new Map<string, SharedTool>();
   readonly #listings = new Map<string, Shared>();
+  readonly #onGone: (id: number, freedBytes: number) => void;
   #bytes = 0;
   #lastId = 0;
+
+  /** `onGone` is told of each listing nobody serves any more, and how many bytes of definitions went with it. */
+  constructor(onGone: (id: number, freedBytes: number) => void = () => undefined) {
+    this.#onGone = onGone;
+  }
 
   /** Estimated memory of everything held. */
   get bytes(): number {
@@ -77,8 +83,10 @@ export class ListingPool {
     shared.users--;
     if (shared.users > 0) return;
     this.#listings.delete(shared.key);
+    const before = this.#bytes;
     this.#bytes -= shared.bytes;
     for (const tool of shared.listing.tools) this.#releaseTool(tool);
+    this.#onGone(shared.id, before - this.#bytes);
   }
 
   #holdTool(tool: Tool): Tool {

@@ -106,11 +106,12 @@ export class Listings {
   readonly #kept = new Map<string, Entry>();
   readonly #pending = new Map<string, Entry>();
   readonly #failed = new Map<string, Entry>();
-  readonly #pool = new ListingPool();
+  readonly #pool = new ListingPool((id, freedBytes) => this.#onGone(id, freedBytes));
   readonly #turns = new Map<string, Turns>();
   readonly #limits: Limits;
   readonly #clock: Clock;
   readonly #observer: Observer;
+  #onGone: (id: number, freedBytes: number) => void = () => undefined;
   #isClosed = false;
   #isCrowded = false;
   #sweeper: NodeJS.Timeout | undefined;
@@ -120,6 +121,14 @@ export class Listings {
     this.#limits = parts.limits;
     this.#clock = parts.clock;
     this.#observer = parts.observer;
+  }
+
+  /**
+   * The one to be told when nobody has the listing of an id any more, and how many bytes of tool definitions are now
+   * kept only by whoever made something of it.
+   */
+  onGone(listener: (id: number, freedBytes: number) => void): void {
+    this.#onGone = listener;
   }
 
   /** What is known now; starts a first listing, or one behind, when it is time. Never waits. */

@@ -1,13 +1,16 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../base/clock.ts';
+import type { Clock } from '../base/clock.ts';
 import { UpstreamAuthError, ProxyError } from '../base/errors.ts';
 import { DEFAULT_LIMITS } from '../base/limits.ts';
+import type { Limits } from '../base/limits.ts';
 import { silentObserver } from '../base/observer.ts';
 import { similarNames } from '../catalog/near-name.ts';
 import type { UpstreamRecord } from '../roster/record.ts';
 import { Roster } from '../roster/roster.ts';
 import { createDocumentPool } from '../search/index.ts';
+import type { DocumentPool } from '../search/tool-index.ts';
 import type { Peer, RequestContext, Upstream } from '../upstream/upstream.ts';
 import { callerOf, createCallerKey } from './caller.ts';
 import { Listings } from './listings.ts';
@@ -46,8 +49,12 @@ function upstreamOf(name: string, lists: Lists): Upstream {
   };
 }
 
-function viewsOf(upstreams: Readonly<Record<string, { auth: 'own' | 'forward'; lists: Lists }>>): Views {
-  const limits = { ...DEFAULT_LIMITS, startWaitMs: 50, emptyWaitMs: 50 };
+function viewsOf(
+  upstreams: Readonly<Record<string, { auth: 'own' | 'forward'; lists: Lists }>>,
+  changes: { readonly limits?: Partial<Limits>; readonly clock?: Clock; readonly pool?: DocumentPool } = {},
+): Views {
+  const limits = { ...DEFAULT_LIMITS, startWaitMs: 50, emptyWaitMs: 50, ...changes.limits };
+  const { clock = systemClock, pool = createDocumentPool() } = changes;
   const roster = new Roster(
     Object.entries(upstreams).map(([name, { auth }]) => record(name, auth)),
     {
@@ -55,14 +62,13 @@ function viewsOf(upstreams: Readonly<Record<string, { auth: 'own' | 'forward'; l
       open: ({ name }) => upstreamOf(name, upstreams[name]?.lists ?? (() => [])),
     },
   );
-  const pool = createDocumentPool();
   return new Views({
     roster,
-    listings: new Listings({ limits, clock: systemClock, observer: silentObserver }),
+    listings: new Listings({ limits, clock, observer: silentObserver }),
     callerKey: createCallerKey(),
     pool: () => Promise.resolve(pool),
     limits,
-    clock: systemClock,
+    clock,
     observer: silentObserver,
     writeTools: [],
     reservedNames: new Set(),
@@ -109,6 +115,40 @@ describe('views', () => {
     expect(names(view)).toEqual(['shared__read']);
     expect(view.unavailable.map((one) => one.name)).toEqual(['gateway']);
     views.close();
+  });
+
+  it('whose listings are gone make room: nothing piles up where tools change all the time', async () => {
+    let [time, edition] = [0, 0];
+    const pool = createDocumentPool();
+    const views = viewsOf(
+      {
+        gateway: {
+          auth: 'forward',
+          lists: () => Array.from({ length: 100 }, (_, n) => `read_${n}_of_${edition}`),
+        },
+      },
+      // Room for seven views of a hundred tools, were it not for the definitions that only they keep.
+      { limits: { maxListingBytes: 1_000_000 }, clock: { now: () => time }, pool },
+    );
+    const caller = callerOf('Bearer a');
+    const renew = async (): Promise<void> => {
+      edition++;
+      time += DEFAULT_LIMITS.listingTtlMs + 1;
+      // The one there serves while the next is taken.
+      for (let round = 0; round < 100; round++) {
+        const view = await views.view(caller);
+        view.search('read', 3);
+        if (names(view)[0]?.endsWith(`_of_${edition}`)) break;
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      await new Promise((resolve) => setImmediate(resolve));
+    };
+    for (let n = 0; n < 20; n++) await renew();
+    expect(names(await views.view(caller))[0]).toBe('read_0_of_20');
+    expect(pool.size).toBe(200);
+    views.close();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(pool.size).toBe(0);
   });
 
   it('never hold anything of another caller, whoever comes when', async () => {

@@ -58,6 +58,10 @@ const GATHER_MS = 300;
 const COMPOSITION_BYTES = 4_000;
 const COMPOSITION_BYTES_PER_TOOL = 220;
 
+/** Of what views may take, the share of those whose listing is gone, and how long they are kept at the longest. */
+const FORMER_SHARE = 0.25;
+const FORMER_MS = 600_000;
+
 /**
  * Composes what each caller may use: the upstreams' own listings, and those taken with the caller's credential.
  * What one caller's credential listed is kept under a key only that credential gives, and nothing of it is ever
@@ -67,6 +71,13 @@ export class Views {
   readonly #parts: ViewsParts;
   /** By what it was made of. */
   readonly #compositions: LRUCache<string, Composition>;
+  /**
+   * Those of which a listing is gone, kept for a while: the next one is mostly the same tools, whose documents and
+   * vectors are then still there.
+   */
+  readonly #former: LRUCache<string, Composition>;
+  /** The keys of compositions by the ids of their listings. */
+  readonly #keysOf = new Map<number, Set<string>>();
   /** A number for each upstream's place in the roster, new when the roster changed it. */
   readonly #entryIds = new WeakMap<RosterEntry, number>();
   #lastEntryId = 0;
@@ -79,14 +90,26 @@ export class Views {
   constructor(parts: ViewsParts) {
     this.#parts = parts;
     this.#unmatched = new Set(parts.writeTools);
-    const maxSize = Math.max(1, Math.floor(parts.limits.maxListingBytes * (1 - LISTINGS_SHARE)));
+    const bytes = parts.limits.maxListingBytes * (1 - LISTINGS_SHARE);
+    const maxSize = Math.max(1, Math.floor(bytes * (1 - FORMER_SHARE)));
     this.#compositions = new LRUCache({
       maxSize,
       // One that is larger than all there may be is kept alone.
-      sizeCalculation: ({ catalog }) =>
-        Math.min(COMPOSITION_BYTES + catalog.tools.length * COMPOSITION_BYTES_PER_TOOL, maxSize),
+      sizeCalculation: (composition) => Math.min(bytesOf(composition), maxSize),
+      dispose: (composition, key, reason) => {
+        // Deleted means moved to the former ones.
+        if (reason === 'delete') return;
+        this.#forgetKey(key, composition);
+        composition.retire();
+      },
+    });
+    this.#former = new LRUCache({
+      maxSize: Math.max(1, Math.floor(bytes * FORMER_SHARE)),
+      ttl: FORMER_MS,
+      perf: parts.clock,
       dispose: (composition) => composition.retire(),
     });
+    parts.listings.onGone((id, freedBytes) => this.#onGone(id, freedBytes));
     parts.roster.onToolsChanged((upstream) => parts.listings.changed(upstream));
   }
 
@@ -195,7 +218,10 @@ export class Views {
   close(): void {
     this.#isClosed = true;
     this.#parts.listings.close();
+    for (const composition of this.#compositions.values()) composition.retire();
     this.#compositions.clear();
+    this.#former.clear();
+    this.#keysOf.clear();
   }
 
   async #settle(caller: Caller, signal: AbortSignal | undefined): Promise<readonly Asked[]> {
@@ -287,7 +313,7 @@ export class Views {
       composition = this.#compositions.get(key);
       if (composition === undefined) {
         composition = this.#build(asked, pool);
-        this.#compositions.set(key, composition);
+        this.#keep(key, composition);
         this.#parts.meaning?.want(composition.documents);
       }
     }
@@ -316,6 +342,35 @@ export class Views {
     };
   }
 
+  #keep(key: string, composition: Composition): void {
+    this.#compositions.set(key, composition);
+    for (const id of composition.listings) {
+      const keys = this.#keysOf.get(id) ?? new Set();
+      this.#keysOf.set(id, keys.add(key));
+    }
+  }
+
+  #forgetKey(key: string, { listings }: Composition): void {
+    for (const id of listings) {
+      const keys = this.#keysOf.get(id);
+      keys?.delete(key);
+      if (keys?.size === 0) this.#keysOf.delete(id);
+    }
+  }
+
+  /** Nobody has this listing any more: what was made of it answers nobody, and alone keeps the definitions. */
+  #onGone(id: number, freedBytes: number): void {
+    this.#former.purgeStale();
+    for (const key of this.#keysOf.get(id) ?? []) {
+      const composition = this.#compositions.peek(key);
+      if (composition === undefined) continue;
+      this.#compositions.delete(key);
+      this.#forgetKey(key, composition);
+      const size = Math.min(bytesOf(composition) + freedBytes, this.#former.maxSize);
+      this.#former.set(key, composition, { size });
+    }
+  }
+
   /** What of an upstream a composition depends on: who it is, and what it listed. */
   #partOfKey(entry: RosterEntry, state: ListingState): string {
     let id = this.#entryIds.get(entry);
@@ -338,7 +393,8 @@ export class Views {
         ...tool,
       })),
     );
-    return new Composition(catalog, dropped, pool);
+    const listings = asked.flatMap(({ state }) => (state.kind === 'ready' ? [state.id] : []));
+    return new Composition(catalog, dropped, listings, pool);
   }
 
   /** A pattern that protects nothing is a mistake somebody should hear of, once, when every upstream has listed. */
@@ -359,14 +415,17 @@ export class Views {
 class Composition {
   readonly catalog: Catalog;
   readonly dropped: View['dropped'];
+  /** The ids of the listings it was made of. */
+  readonly listings: readonly number[];
   readonly #described: readonly Tool[];
   readonly #pool: DocumentPool;
   #index: ToolIndex | undefined;
   #isRetired = false;
 
-  constructor(catalog: Catalog, dropped: View['dropped'], pool: DocumentPool) {
+  constructor(catalog: Catalog, dropped: View['dropped'], listings: readonly number[], pool: DocumentPool) {
     this.catalog = catalog;
     this.dropped = dropped;
+    this.listings = listings;
     this.#described = catalog.tools.map(({ tool }) => tool);
     this.#pool = pool;
   }
@@ -431,6 +490,10 @@ class Composition {
       })),
     );
   }
+}
+
+function bytesOf({ catalog }: Composition): number {
+  return COMPOSITION_BYTES + catalog.tools.length * COMPOSITION_BYTES_PER_TOOL;
 }
 
 function isLazy({ record: { transport } }: RosterEntry): boolean {
