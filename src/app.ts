@@ -74,9 +74,9 @@ export interface LocalCaller {
   /**
    * Waits until every enabled upstream has listed its tools or failed to, and until all tools have their vectors or
    * will get none; each `timeoutMs` at the longest. Commands call it first, because unlike an agent they ask once.
-   * `onEmbedding` hears now and then how many of how many tools have their vectors.
+   * `onEmbedding` hears now and then how far that is.
    */
-  settled(timeoutMs: number, onEmbedding?: (embedded: number, all: number) => void): Promise<void>;
+  settled(timeoutMs: number, onEmbedding?: (progress: ToolVectors['progress']) => void): Promise<void>;
   listTools(): Promise<{
     readonly tools: readonly ListedTool[];
     readonly unavailable: readonly UnavailableUpstream[];
@@ -471,10 +471,7 @@ export async function createProxy(config: Config, options: ProxyOptions = {}): P
         if (vectors === undefined) return;
         // Asking for the view is what makes its tools want vectors.
         await views.view({});
-        const report = setInterval(() => {
-          const { embedded, all } = vectors.progress;
-          onEmbedding?.(embedded, all);
-        }, PROGRESS_MS);
+        const report = setInterval(() => onEmbedding?.(vectors.progress), PROGRESS_MS);
         await vectors.settled(timeoutMs).finally(() => clearInterval(report));
       },
       async listTools() {

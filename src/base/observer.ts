@@ -108,6 +108,14 @@ export type HouseEvent =
       readonly code?: ErrorCodeName;
       readonly ms: number;
     }
+  /** Tools that wanted vectors have them, or as long as `isWhole` is false their quick first part. */
+  | {
+      readonly kind: 'vectors';
+      /** How many got theirs, from disk too. */
+      readonly tools: number;
+      readonly isWhole: boolean;
+      readonly ms: number;
+    }
   | { readonly kind: 'unvalidated'; readonly tool: string; readonly reason: string }
   /** Something we did not foresee went wrong; the stack says where. */
   | { readonly kind: 'bug'; readonly stack: string }

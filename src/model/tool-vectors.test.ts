@@ -173,6 +173,26 @@ describe('vectors in two parts', () => {
     expect(notes).toEqual([]);
   });
 
+  it('are told of once all documents have them, part by part', async () => {
+    const events: HouseEvent[] = [];
+    const embedder = inTwo(() => undefined);
+    const observer = (event: HouseEvent): void => void events.push(event);
+    const vectors = new ToolVectors({
+      open: () => Promise.resolve(embedder),
+      observer,
+      questionWaitMs: 1_000,
+    });
+    const documents = new Documents(texts(70));
+    vectors.want(documents);
+    await vectors.settled(5_000);
+    vectors.want(documents);
+    await vectors.settled(5_000);
+    const ms = expect.any(Number) as number;
+    expect(events).toHaveLength(2);
+    expect(events).toContainEqual({ kind: 'vectors', tools: 70, isWhole: false, ms });
+    expect(events).toContainEqual({ kind: 'vectors', tools: 70, isWhole: true, ms });
+  });
+
   it('that cannot be had leave the others as they are, with one note', async () => {
     let isBroken = true;
     const embedder = inTwo(() => {

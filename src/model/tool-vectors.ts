@@ -7,7 +7,10 @@ import type { DocumentsToEmbed, DocumentToEmbed, Meaning } from '../search/meani
 export interface ToolVectorsParts {
   /** Opens the model; asked once, when the first documents want vectors. A rejection is final: words rank alone. */
   readonly open: () => Promise<Embedder>;
-  /** Hears one note when the model cannot be opened, and one for each time it begins to fail. */
+  /**
+   * Hears one note when the model cannot be opened or something of it is missing, one for each time it begins to fail,
+   * and when all documents that wanted a part of their vectors have it.
+   */
   readonly observer: Observer;
   /** Longest a question waits for its vector. */
   readonly questionWaitMs: number;
@@ -138,8 +141,11 @@ export class ToolVectors implements Meaning {
     }
     if (embedder.shortfall !== undefined)
       this.#note(`search goes by a part of its model: ${embedder.shortfall}`);
-    const note = (message: string): void => this.#note(message);
-    this.#lines = partsOf(embedder).map((part) => new Line(part, note, this.#closing.signal));
+    const parts = partsOf(embedder);
+    this.#lines = parts.map((part) => {
+      const isLast = part.number === parts.length - 1;
+      return new Line(part, isLast, this.#parts.observer, this.#closing.signal);
+    });
     for (const documents of this.#wanted) this.want(documents);
     this.#wanted.clear();
   }
@@ -173,13 +179,17 @@ class Line {
   /** Until there is nothing left to do. */
   #running: Promise<void> | undefined;
   readonly #part: VectorPart;
-  readonly #note: (message: string) => void;
+  readonly #isLast: boolean;
+  readonly #observer: Observer;
   readonly #closing: AbortSignal;
   #failures = 0;
+  /** Since it began to run. */
+  #embedded = 0;
 
-  constructor(part: VectorPart, note: (message: string) => void, closing: AbortSignal) {
+  constructor(part: VectorPart, isLast: boolean, observer: Observer, closing: AbortSignal) {
     this.#part = part;
-    this.#note = note;
+    this.#isLast = isLast;
+    this.#observer = observer;
     this.#closing = closing;
   }
 
@@ -195,13 +205,21 @@ class Line {
   }
 
   async #run(): Promise<void> {
+    const began = performance.now();
+    this.#embedded = 0;
     for (;;) {
       const [documents] = this.queue;
+      if (documents === undefined) this.#tell(performance.now() - began);
       if (documents === undefined || this.#closing.aborted) return;
       const batch = documents.next(AT_ONCE, this.#part.number);
       if (batch.length === 0) this.queue.delete(documents);
       else if (!(await this.#embed(batch))) await this.#waitAfterFailure();
     }
+  }
+
+  #tell(ms: number): void {
+    if (this.#embedded > 0)
+      this.#observer({ kind: 'vectors', tools: this.#embedded, isWhole: this.#isLast, ms });
   }
 
   /** Whether any of them got a vector, so that going on makes sense. */
@@ -213,6 +231,7 @@ class Line {
         throw new Error('it gave other vectors than it was asked for');
       batch.forEach(({ keep }, i) => keep(vectors[i]!));
       this.#failures = 0;
+      this.#embedded += batch.length;
       return true;
     } catch (error) {
       if (this.#closing.aborted) return false;
@@ -227,7 +246,8 @@ class Line {
         batch[0]!.keep(new Float32Array(this.#part.dimensions));
         return true;
       }
-      if (this.#failures++ === 0) this.#note(`the embedding model failed: ${messageOf(error)}`);
+      if (this.#failures++ === 0)
+        this.#observer({ kind: 'note', message: `the embedding model failed: ${messageOf(error)}` });
       return false;
     }
   }

@@ -104,6 +104,8 @@ function fieldsOf(event: HouseEvent): Readonly<Record<string, Field>> {
         dropped: event.dropped.length,
         duration_ms: rounded(event.ms),
       };
+    case 'vectors':
+      return { event: kind, tools: event.tools, whole: event.isWhole, duration_ms: rounded(event.ms) };
     case 'listing_failed':
       return {
         event: kind,

@@ -27,6 +27,8 @@ export function levelOf(event: HouseEvent): EventLevel {
       return event.dropped.length === 0 ? 'info' : 'warn';
     case 'call':
       return event.outcome === 'failed' ? 'warn' : 'info';
+    case 'vectors':
+      return event.isWhole ? 'info' : 'debug';
     case 'listing_failed':
     case 'shed':
     case 'bug':

@@ -31,6 +31,8 @@ describe('lines for people', () => {
         },
         { kind: 'call', metaTool: 'call_write_tool', outcome: 'failed', code: 'upstream_closed', ms: 4 },
         { kind: 'unvalidated', tool: 'odd', reason: 'the schema cannot be compiled' },
+        { kind: 'vectors', tools: 527, isWhole: false, ms: 900 },
+        { kind: 'vectors', tools: 1, isWhole: true, ms: 20.2 },
         { kind: 'note', message: 'writeTools: "x*" matches no tool' },
       ]),
     ).toEqual([
@@ -44,6 +46,8 @@ describe('lines for people', () => {
       'call_read_tool read_file: ok in 4 ms',
       'call_write_tool: failed (upstream_closed) in 4 ms',
       'odd: arguments were not checked: the schema cannot be compiled',
+      '527 tools read quickly for search by meaning in 900 ms',
+      '1 tool read for search by meaning in 20 ms',
       'writeTools: "x*" matches no tool',
     ]);
   });

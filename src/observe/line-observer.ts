@@ -73,6 +73,8 @@ export function sentenceOf(event: HouseEvent): string {
       return `${plain(event.upstream)}: a caller's listing made room (${event.limit})`;
     case 'registry':
       return `registry ${plain(event.registry)}: read${inBrackets(event.code)} ${took(event)}`;
+    case 'vectors':
+      return `${counted(event.tools, 'tool')} ${event.isWhole ? 'read' : 'read quickly'} for search by meaning ${took(event)}`;
     case 'shed':
       return `turned a request away: ${event.limit} reached${event.upstream === undefined ? '' : ` at ${plain(event.upstream)}`}`;
     case 'unvalidated':
