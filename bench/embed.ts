@@ -37,8 +37,9 @@ interface Measured {
   /** Each part of the tools' vectors, with nothing kept. */
   readonly parts: readonly number[];
   readonly kept: number;
-  readonly english: Percentiles;
-  readonly others: Percentiles;
+  /** Null when there are none. */
+  readonly english: Percentiles | null;
+  readonly others: Percentiles | null;
   readonly memory: number;
   readonly cosines: readonly number[] | undefined;
 }
@@ -80,8 +81,9 @@ export async function run(args: readonly string[]): Promise<void> {
   row(`${tools.length} tools, nothing kept: first vectors`, ({ parts }) => show(parts[0]!));
   row('second vectors', ({ parts }) => (parts[1] === undefined ? '' : show(parts[1])));
   row('the same tools, kept on disk', ({ kept }) => show(kept));
-  row('a question in English, thread and all: p50, p95, p99', ({ english }) => english.map(show).join(', '));
-  row('in another language', ({ others }) => others.map(show).join(', '));
+  const timesOf = (times: Percentiles | null): string => times?.map(show).join(', ') ?? 'none';
+  row('a question in English, thread and all: p50, p95, p99', ({ english }) => timesOf(english));
+  row('in another language', ({ others }) => timesOf(others));
   row('memory of the thread with model and vectors', ({ memory }) => `${(memory / 1e6).toFixed(0)} MB`);
 
   console.log(
@@ -170,7 +172,8 @@ async function built<T>(file: string): Promise<T> {
 async function questionTimes(
   embedder: Embedder,
   questions: readonly { readonly text: string }[],
-): Promise<Percentiles> {
+): Promise<Percentiles | null> {
+  if (questions.length === 0) return null;
   const times: number[] = [];
   for (const { text } of questions) {
     times.push((await timed(() => embedder.embed([text], 'question')))[1]);
