@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ProxyError } from '../base/errors.ts';
+import { ProxyError, UpstreamRejection } from '../base/errors.ts';
 import { decodeHeaderValue, encodeHeaderValue } from '../base/header-value.ts';
 import { DEFAULT_LIMITS } from '../base/limits.ts';
 import { withMeta } from './envelope.ts';
@@ -69,6 +69,93 @@ describe('listing', () => {
     await expect(listTools(paged(['{}']).upstream, CONTEXT, DEFAULT_LIMITS)).rejects.toMatchObject({
       code: 'upstream_invalid',
     });
+  });
+});
+
+describe('a cursor that is refused in the middle', () => {
+  const refusing = (times: number): { upstream: Upstream; asked: string[] } => {
+    let left = times;
+    const { upstream, asked } = paged([
+      '{"tools":[{"name":"a"}],"nextCursor":"x"}',
+      '{"tools":[{"name":"b"}]}',
+    ]);
+    return {
+      asked,
+      upstream: {
+        ...upstream,
+        request: async (method, params, context) => {
+          if (params['cursor'] === undefined || left-- <= 0) {
+            const page = await upstream.request(method, params, context);
+            return page;
+          }
+          // The next answer is the first page again.
+          asked.splice(0);
+          throw new UpstreamRejection('paged', -32602, 'invalid cursor', '{}');
+        },
+      },
+    };
+  };
+
+  it('begins the listing anew, once', async () => {
+    const listing = await listTools(refusing(1).upstream, CONTEXT, DEFAULT_LIMITS);
+    expect(listing.tools.map((tool) => tool.name)).toEqual(['a', 'b']);
+    expect(listing.dropped).toEqual([]);
+    await expect(listTools(refusing(2).upstream, CONTEXT, DEFAULT_LIMITS)).rejects.toMatchObject({
+      code: 'upstream_rejected',
+      rpcCode: -32602,
+    });
+  });
+});
+
+describe('limits of a listing', () => {
+  const listed = (names: readonly string[], more: object = {}): string =>
+    JSON.stringify({ tools: names.map((name) => ({ name, description: 'x'.repeat(1_000) })), ...more });
+
+  it('of all its pages together end it by name: maxListBytes, maxListTools', async () => {
+    const pages = Array.from({ length: 10 }, (_, n) => listed([`a${n}`, `b${n}`], { nextCursor: `${n}` }));
+    const { upstream, asked } = paged(pages);
+    await expect(
+      listTools(upstream, CONTEXT, { ...DEFAULT_LIMITS, maxListBytes: 10_000 }),
+    ).rejects.toMatchObject({
+      code: 'listing_too_long',
+      message: "Upstream 'paged' lists more than 10000 bytes of tools (limit maxListBytes).",
+    });
+    // Some 2,100 bytes a page: the fifth is too much, and no more are asked for.
+    expect(asked).toHaveLength(5);
+    await expect(
+      listTools(paged(pages).upstream, CONTEXT, { ...DEFAULT_LIMITS, maxListTools: 5 }),
+    ).rejects.toMatchObject({
+      code: 'listing_too_long',
+      message: "Upstream 'paged' lists more than 5 tools (limit maxListTools).",
+    });
+  });
+
+  it('of one definition drop that one by name, counted in bytes: maxToolBytes', async () => {
+    const definition = (description: string): object => ({ name: `d${description.length}`, description });
+    const size = Buffer.byteLength(JSON.stringify(definition('ą'.repeat(200))));
+    const raw = JSON.stringify({ tools: [definition('ą'.repeat(200)), definition('ą'.repeat(201))] });
+    const listing = await listTools(paged([raw]).upstream, CONTEXT, {
+      ...DEFAULT_LIMITS,
+      maxToolBytes: size,
+    });
+    expect(listing.tools.map(({ name }) => name)).toEqual(['d200']);
+    expect(listing.dropped.map(({ name, reason }) => `${name}: ${reason}`)).toEqual([
+      `d201: its definition is larger than ${size} bytes (limit maxToolBytes)`,
+    ]);
+  });
+
+  it('let ten thousand tools in pages of fifty through, every one', async () => {
+    const pages = Array.from({ length: 200 }, (_, page) =>
+      JSON.stringify({
+        tools: Array.from({ length: 50 }, (__, n) => ({ name: `tool_${page * 50 + n}` })),
+        ...(page < 199 ? { nextCursor: `${page}` } : {}),
+      }),
+    );
+    const { upstream, asked } = paged(pages);
+    const { tools } = await listTools(upstream, CONTEXT, DEFAULT_LIMITS);
+    expect(asked).toHaveLength(200);
+    expect(tools).toHaveLength(10_000);
+    expect(new Set(tools.map(({ name }) => name)).size).toBe(10_000);
   });
 });
 
