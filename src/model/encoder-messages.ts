@@ -12,6 +12,11 @@ export interface ThreadData {
   readonly source: EncoderSource;
   /** Folder of the vectors kept on disk; undefined keeps none. */
   readonly cacheFolder: string | undefined;
+  /**
+   * How long it rests after a text's later part, as a share of the time that took; 0 or absent for never. On a machine
+   * with one core the rest belongs to requests.
+   */
+  readonly restShare?: number | undefined;
 }
 
 export type ToThread =

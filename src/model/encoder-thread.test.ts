@@ -4,11 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, describe, expect, it } from 'vitest';
+import { writeEnglishModel } from '../../test/support/english-model.ts';
 import { writePackedModel } from '../../test/support/packed-model.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Embedder } from '../search/embedder.ts';
 import { openEncoderThread } from './encoder-thread.ts';
-import { openEmbedder } from './open-embedder.ts';
+import { openTwoEncoders } from './english/two-encoders.ts';
+import { openEmbedder, type EmbedderOptions } from './open-embedder.ts';
 import { openPackedEncoder } from './packed/packed-encoder.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'encoder-thread-'));
@@ -122,6 +124,75 @@ describe('an embedder on a thread', () => {
     expect(await parts!.embed(['a'], 0)).toEqual([Float32Array.of(0, 0)]);
     await expect(async () => parts!.embed(['a'], 2)).rejects.toThrow(RangeError);
     expect((await openPacked()).parts).toBeUndefined();
+  });
+
+  describe('with two encoders', () => {
+    const both = mkdtempSync(join(folder, 'both-'));
+    const packedFile = join(both, 'encoder.safetensors');
+    writePackedModel(packedFile);
+    writeEnglishModel(join(both, 'english.safetensors'));
+    const open = async (
+      options: EmbedderOptions = {},
+      kind: 'packed' | 'packed-small' = 'packed',
+    ): Promise<Embedder> => {
+      const embedder = await openEmbedder({ kind }, { packedFile, cacheFolder: null, ...options });
+      opened.push(embedder!);
+      return embedder!;
+    };
+
+    it('gives documents their parts, and questions all of theirs', async () => {
+      const here = openTwoEncoders(packedFile, join(both, 'english.safetensors'));
+      // With one core the second part rests in between, and is the same.
+      for (const cores of [1, 4]) {
+        const embedder = await open({ cores });
+        expect([embedder.id, embedder.dimensions, embedder.shortfall]).toEqual([here.id, 896, undefined]);
+        expect(embedder.parts?.dimensions).toEqual([512, 384]);
+        const texts = ['open', 'list the issue', ''];
+        for (const part of [1, 0]) {
+          const expected = texts.map((text) => here.parts![part]!.encode(text));
+          expect(bytesOf(await embedder.parts!.embed(texts, part)).equals(bytesOf(expected))).toBe(true);
+        }
+        for (const role of ['question', 'document'] as const) {
+          const expected = texts.map((text) => here.encode(text, role));
+          expect(bytesOf(await embedder.embed(texts, role)).equals(bytesOf(expected))).toBe(true);
+        }
+      }
+      here.close();
+    });
+
+    it.each([1, 4])('lets no first part and no question wait for second parts (%s cores)', async (cores) => {
+      const embedder = await open({ cores });
+      const done: string[] = [];
+      await Promise.all([
+        embedder.parts!.embed(many(40), 1).then(() => done.push('second')),
+        embedder.parts!.embed(many(30), 0).then(() => done.push('first')),
+        embedder.embed(['open'], 'question').then(() => done.push('question')),
+      ]);
+      expect(done).toEqual(['question', 'first', 'second']);
+    });
+
+    it('keeps each part on disk by itself, so that the first encoder alone finds its own', async () => {
+      const cacheFolder = join(folder, 'cache-of-two');
+      const first = await open({ cacheFolder });
+      const texts = many(20);
+      const [quick, later] = [await first.parts!.embed(texts, 0), await first.parts!.embed(texts, 1)];
+      const whole = await first.embed(texts, 'document');
+      await first.close();
+      const kept = (): number => {
+        const models = readdirSync(join(cacheFolder, 'vectors'));
+        expect(models).toHaveLength(2);
+        return models.flatMap((name) => readdirSync(join(cacheFolder, 'vectors', name))).length;
+      };
+      const files = kept();
+      const second = await open({ cacheFolder });
+      expect(bytesOf(await second.embed(texts, 'document')).equals(bytesOf(whole))).toBe(true);
+      expect(bytesOf(await second.parts!.embed(texts, 1)).equals(bytesOf(later))).toBe(true);
+      await second.close();
+      const small = await open({ cacheFolder }, 'packed-small');
+      expect(bytesOf(await small.embed(texts, 'document')).equals(bytesOf(quick))).toBe(true);
+      await small.close();
+      expect(kept()).toBe(files);
+    });
   });
 
   it('goes by the first encoder, and says what is missing, when the second cannot be opened', async () => {

@@ -17,7 +17,7 @@ const BUSY_MS = 5_000;
 
 const port = parentPort;
 if (port === null) throw new Error('encoder-worker is started as a thread');
-const { source, cacheFolder } = workerData as ThreadData;
+const { source, cacheFolder, restShare = 0 } = workerData as ThreadData;
 
 const opened = await open(source);
 if (opened !== undefined) {
@@ -77,6 +77,8 @@ function serve(encoder: Encoder): void {
   const queue = new JobQueue();
   let isClosed = false;
   let quiet: NodeJS.Timeout | undefined;
+  let restUntil = 0;
+  let rested: NodeJS.Timeout | undefined;
   /** Since when there are vectors that are on no disk yet. */
   let unwrittenSince: number | undefined;
 
@@ -91,12 +93,23 @@ function serve(encoder: Encoder): void {
   function work(): void {
     for (let job = queue.next(); job !== undefined && !isClosed; job = queue.next()) {
       const text = job.texts[job.done] ?? '';
+      const start = performance.now();
+      const isLater = (job.part ?? 0) > 0;
+      if (isLater && start < restUntil) {
+        clearTimeout(rested);
+        rested = setTimeout(work, restUntil - start);
+        return;
+      }
       try {
         job.vectors.set(vectorOf(job, text), job.done * job.dimensions);
       } catch (error) {
         queue.remove(job.number);
         send({ kind: 'failed', job: job.number, error: sentError(error) });
         continue;
+      }
+      if (isLater && restShare > 0) {
+        const now = performance.now();
+        restUntil = now + (now - start) * restShare;
       }
       job.done++;
       if (job.done >= job.texts.length) {
@@ -154,6 +167,7 @@ function serve(encoder: Encoder): void {
       case 'close':
         isClosed = true;
         clearTimeout(quiet);
+        clearTimeout(rested);
         flush();
         for (const { cache } of parts) cache?.close();
         encoder.close();

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import { homedir } from 'node:os';
+import { availableParallelism, homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { messageOf, ProxyError } from '../base/errors.ts';
 import type { Embedder } from '../search/embedder.ts';
@@ -24,6 +24,8 @@ export interface EmbedderOptions {
    * lies beside it.
    */
   readonly packedFile?: string;
+  /** How many threads the machine runs at once; 1 makes a document's later part leave half of the time to others. */
+  readonly cores?: number;
 }
 
 /**
@@ -37,7 +39,8 @@ export async function openEmbedder(
 ): Promise<Embedder | undefined> {
   const source = sourceOf(choice, options);
   if (source === undefined) return undefined;
-  return openEncoderThread({ source, cacheFolder: cacheFolderOf(options) });
+  const restShare = (options.cores ?? availableParallelism()) === 1 ? 1 : 0;
+  return openEncoderThread({ source, cacheFolder: cacheFolderOf(options), restShare });
 }
 
 function sourceOf(choice: EmbedderChoice, options: EmbedderOptions): EncoderSource | undefined {

@@ -33,11 +33,11 @@ export interface VectorCache {
 }
 
 export interface CacheBounds {
-  /** Most bytes of one model's vectors: 32 MB, which is some 60,000 documents of 512 numbers. */
+  /** Most bytes of one model's vectors: 32 MB, which is some 60,000 documents of 512 numbers, or 80,000 of 384. */
   readonly maxBytes: number;
   /** Files of one model that are made one when there are more. */
   readonly maxFiles: number;
-  /** Other models' folders that are left alone; older ones are removed. */
+  /** Folders of other models, and of another part of this one, that are left alone; older ones are removed. */
   readonly maxOtherModels: number;
   /** Vectors that are written without waiting for a flush. */
   readonly maxPending: number;
@@ -46,7 +46,7 @@ export interface CacheBounds {
 const BOUNDS: CacheBounds = {
   maxBytes: 32 * 1024 * 1024,
   maxFiles: 16,
-  maxOtherModels: 2,
+  maxOtherModels: 3,
   maxPending: 2_048,
 };
 
