@@ -117,6 +117,7 @@ export async function configurationPage(attempt: Try): Promise<string> {
     '## The file',
     block('jsonc', EXAMPLE),
     'Keys are written as here, or in snake case (`write_tools`, `search_schemas`). `$schema` and `inputs` are left to other programs.',
+    "For the server of `--upstream`, the variable `MCPPROXY_UPSTREAM_TOKEN` holds your bearer token where you are its only caller: in commands such as `list-tools` and `search-tools`, and over stdio. It is no setting, so it stands in no file. Over HTTP it is not used: each caller's own `Authorization` header goes there.",
     '`${env:NAME}` in `env`, `headers`, `args`, `command`, `cwd` and `url` stands for a variable of the environment the proxy runs in. It is looked up when the server is started, and the file keeps the reference. A server whose variable is missing is not started, and every answer says why its tools are not there.',
     '### Servers',
     'Files of other clients are read as they are: `mcpServers` (also `mcp_servers`, or `servers` as VS Code calls it) holds an object of servers by name, or an array of servers with a `name` each.',

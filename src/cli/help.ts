@@ -1,3 +1,4 @@
+import { UPSTREAM_TOKEN } from '../config/upstream-token.ts';
 import { flagOf, placesOf, SETTING_NAMES, settingOf, variableOf } from '../config/settings.ts';
 import type { SettingName } from '../config/settings.ts';
 import { LIMITS } from '../base/limits.ts';
@@ -48,6 +49,10 @@ export function helpText(command: string | undefined, width: number, path: strin
     '',
     ...wrapped(
       `Each setting is also a variable (${flagOf('maxBatchCalls')} is ${variableOf('maxBatchCalls')}) and a key of the configuration file (maxBatchCalls). A flag beats a variable, a variable beats the file.`,
+      width,
+    ),
+    ...wrapped(
+      `The bearer token for the server of ${flagOf('upstream')} goes into the variable ${UPSTREAM_TOKEN}, for commands and over stdio; over HTTP each caller brings their own.`,
       width,
     ),
     `Configuration file, when --config names none: ${path}`,

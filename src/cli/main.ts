@@ -2,6 +2,7 @@ import { homedir } from 'node:os';
 import { ProxyError } from '../base/errors.ts';
 import { defaultConfigPath } from '../config/default-path.ts';
 import type { Loaded } from '../config/load.ts';
+import { UPSTREAM_TOKEN } from '../config/upstream-token.ts';
 import type { CommandLine } from './command-line.ts';
 import { parseCommandLine } from './command-line.ts';
 import { COMMANDS } from './command.ts';
@@ -41,7 +42,9 @@ export async function main(argv: readonly string[]): Promise<number> {
     return await run({ line, output, loaded, canAsk });
   } catch (error) {
     if (!(error instanceof ProxyError)) throw error;
-    output.error(`${error.message} (${error.code})`);
+    const wantsToken = error.code === 'upstream_auth' && loaded?.settings.upstream !== undefined;
+    const hint = wantsToken ? ` Your token for it goes into the variable ${UPSTREAM_TOKEN}.` : '';
+    output.error(`${error.message}${hint} (${error.code})`);
     return error.code === 'config_invalid' ? EXIT.config : EXIT.failed;
   }
 }
@@ -58,6 +61,7 @@ async function load(line: CommandLine, output: Output): Promise<Loaded> {
     cwd: process.cwd(),
     home: homedir(),
     platform: process.platform,
+    hasOneCaller: (line.command ?? 'serve') !== 'serve',
     knownRegistries: async () => (await import('../registry/known-facts.ts')).knownFacts(),
   });
   const isBuiltin = line.flags.has('builtin');

@@ -15,6 +15,7 @@ export async function reload(context: Context, fileText?: string): Promise<Loade
     cwd: process.cwd(),
     home: homedir(),
     platform: process.platform,
+    hasOneCaller: (context.line.command ?? 'serve') !== 'serve',
     ...(fileText === undefined ? {} : { fileText }),
     knownRegistries: async () => (await import('../registry/known-facts.ts')).knownFacts(),
   };

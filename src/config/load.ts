@@ -21,6 +21,7 @@ import type { KnownRegistryFacts } from './registry-entry.ts';
 import { parseSource, readSource } from './source-file.ts';
 import type { SourceFile } from './source-file.ts';
 import { isServers, PLAIN_FORWARD, readServers } from './upstream-entry.ts';
+import { UPSTREAM_TOKEN } from './upstream-token.ts';
 import { isPlainRemote, mistakeInUrl } from './upstream-url.ts';
 
 /** A setting as the command line gave it. */
@@ -38,6 +39,8 @@ export interface LoadInput {
   readonly platform: NodeJS.Platform;
   /** Stands for what is in the file: a text that is not written yet. */
   readonly fileText?: string;
+  /** Whether whoever starts the program is the one who calls, as with every command but `serve`. */
+  readonly hasOneCaller?: boolean;
   /** The registries that ship with the program; asked only when the file names registries of its own. */
   readonly knownRegistries?: () => Promise<KnownRegistryFacts>;
 }
@@ -96,7 +99,7 @@ export async function loadConfig(input: LoadInput): Promise<Loaded> {
       );
     } else upstreams.push(record);
   }
-  const forwarded = readForwarded(settings, given.get('upstream'), upstreams, findings);
+  const forwarded = readForwarded(settings, given.get('upstream'), upstreams, findings, input);
   if (forwarded !== undefined) upstreams.push(forwarded);
   const registries =
     file === undefined ? [] : await registriesOf(members, file, findings, input.knownRegistries);
@@ -151,7 +154,7 @@ function readVariables(input: LoadInput, findings: Findings): Map<SettingName, G
   const given = new Map<SettingName, Given>();
   const known = new Map(SETTING_NAMES.map((name) => [variableOf(name), name]));
   for (const [variable, text] of Object.entries(input.env)) {
-    if (!variable.startsWith('MCPPROXY_')) continue;
+    if (!variable.startsWith('MCPPROXY_') || variable === UPSTREAM_TOKEN) continue;
     const name = known.get(variable);
     const origin: Origin = { kind: 'variable', name: variable };
     if (name === undefined) {
@@ -303,8 +306,18 @@ function readForwarded(
   given: Given | undefined,
   others: readonly UpstreamRecord[],
   findings: Findings,
+  { env, hasOneCaller = false }: LoadInput,
 ): UpstreamRecord | undefined {
-  if (settings.upstream === undefined || given === undefined) return undefined;
+  const hasToken = (env[UPSTREAM_TOKEN] ?? '') !== '';
+  const tokenOrigin: Origin = { kind: 'variable', name: UPSTREAM_TOKEN };
+  if (settings.upstream === undefined || given === undefined) {
+    if (hasToken)
+      findings.warning(tokenOrigin, `is not used: it is for the server of ${flagOf('upstream')}.`);
+    return undefined;
+  }
+  const usesToken = hasToken && (hasOneCaller || settings.stdio);
+  if (hasToken && !usesToken)
+    findings.warning(tokenOrigin, "is not used: over HTTP each caller's own credential goes there.");
   const url = settings.upstream;
   const mistake = mistakeInUrl(url);
   if (mistake !== undefined) {
@@ -323,8 +336,13 @@ function readForwarded(
     origin: 'config',
     trusted: true,
     enabled: true,
-    auth: 'forward',
-    transport: { kind: 'http', url, headers: {} },
+    ...(usesToken
+      ? {
+          auth: 'own',
+          // By its name: the value is taken when it is sent.
+          transport: { kind: 'http', url, headers: { Authorization: `Bearer \${env:${UPSTREAM_TOKEN}}` } },
+        }
+      : { auth: 'forward', transport: { kind: 'http', url, headers: {} } }),
   };
 }
 
