@@ -50,6 +50,12 @@ export function redirectError(upstream: string, status: number): ProxyError {
   );
 }
 
+/**
+ * A server that broke down in the middle of it, or a gateway that lost the server behind it: what was asked may have
+ * been carried out. All others refuse before they do anything.
+ */
+const OF_UNKNOWN_OUTCOME: ReadonlySet<number> = new Set([500, 502, 504]);
+
 /** An HTTP status instead of an answer; `retryAfter` is its header. */
 export function statusError(
   upstream: string,
@@ -61,7 +67,7 @@ export function statusError(
   const code = status === 429 ? 'upstream_rate_limited' : 'upstream_error';
   return new ProxyError(code, `Upstream '${upstream}' answered ${doing} with HTTP ${status}.`, {
     upstream,
-    outcome: 'failed',
+    outcome: OF_UNKNOWN_OUTCOME.has(status) ? 'unknown' : 'failed',
     retryable: status === 429 || status >= 500,
     ...(retryAfterS === undefined ? {} : { retryAfterS }),
   });

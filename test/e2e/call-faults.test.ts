@@ -183,7 +183,8 @@ const FAULTS: readonly Fault[] = [
     what: String(status),
     answer: http(status, SECRET, { 'content-type': 'text/plain' }),
     code: 'upstream_error',
-    outcome: 'failed',
+    // Nobody knows how far it got.
+    outcome: 'unknown',
     retryable: true,
     carriedOut: 1,
     says: `HTTP ${status}`,

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { startFaultProxy, type Faults } from '../support/fault-proxy.mjs';
 import { forwardRecord, startProxy, type MetaResult } from '../support/proxy.ts';
 import { whenDone } from '../support/cleanup.ts';
-import { startStub, stubTool, textResult } from '../support/stub-upstream.ts';
+import { startStub, stubTool, textResult, type StubReply } from '../support/stub-upstream.ts';
 import { until } from '../support/wait.ts';
 
 /**
@@ -133,14 +133,20 @@ const FAULTS: Readonly<Record<string, Faults>> = {
   'a request that never arrives': { silent: 'up' },
 };
 
+/** Of each fault, in so many rounds of so many at once. */
+const WRITES = 500;
+const AT_ONCE = 50;
+
 /** A gateway behind a network that can be made bad, with everything listed while it was good. */
-async function behindNetwork(): Promise<{
+async function behindNetwork(timeoutMs = 400): Promise<{
   written: Map<string, number>;
-  set: (faults: Faults) => void;
+  set: (faults: Faults, how?: { readonly cut: boolean }) => void;
+  answerWith: (reply: StubReply | undefined) => void;
   search: () => Promise<MetaResult>;
   write: (nonce: string) => Promise<MetaResult>;
 }> {
   const written = new Map<string, number>();
+  let answer: StubReply | undefined;
   const stub = await startStub({
     tools: [
       stubTool('post_invoice', {
@@ -148,7 +154,7 @@ async function behindNetwork(): Promise<{
         answer: ({ argumentsText = '{}' }) => {
           const { nonce } = JSON.parse(argumentsText) as { nonce: string };
           written.set(nonce, (written.get(nonce) ?? 0) + 1);
-          return textResult(`posted ${nonce}`);
+          return answer ?? textResult(`posted ${nonce}`);
         },
       }),
     ],
@@ -158,10 +164,10 @@ async function behindNetwork(): Promise<{
   const running = await startProxy({
     upstreams: [forwardRecord({ url: `http://127.0.0.1:${network.port}/mcp` })],
     limits: {
-      callTimeoutMs: 400,
-      maxCallMs: 400,
-      listTimeoutMs: 400,
-      connectTimeoutMs: 400,
+      callTimeoutMs: timeoutMs,
+      maxCallMs: timeoutMs,
+      listTimeoutMs: timeoutMs,
+      connectTimeoutMs: timeoutMs,
       listingTtlMs: 1_000,
     },
   });
@@ -169,10 +175,11 @@ async function behindNetwork(): Promise<{
   await until('the tool is listed', async () => (await search()).structuredContent?.['total'] === 1);
   return {
     written,
-    set: (faults) => {
+    set: (faults, { cut } = { cut: true }) => {
       network.set(faults);
-      network.cut();
+      if (cut) network.cut();
     },
+    answerWith: (reply) => void (answer = reply),
     search,
     write: (nonce) => running.call('call_write_tool', { name: 'post_invoice', arguments: { nonce } }, ALICE),
   };
@@ -182,18 +189,24 @@ describe('behind a bad network', () => {
   for (const [label, faults] of Object.entries(FAULTS)) {
     it(`${label}: a write is carried out once at the most, and the answer says when nobody knows`, async () => {
       const { written, set, write } = await behindNetwork();
-      for (let n = 0; n < 20; n++) {
-        set(faults);
-        const nonce = `n${n}`;
-        const answer = await write(nonce);
-        const times = written.get(nonce) ?? 0;
-        expect(times).toBeLessThanOrEqual(1);
-        expect(answer.isError).toBe(true);
-        const { outcome } = (answer.structuredContent as { error: { outcome: string } }).error;
-        // "Not sent" is only ever said of what did not arrive.
-        expect(outcome).not.toBe('failed');
-        if (times > 0) expect(outcome).toBe('unknown');
+      const counts = { unknown: 0, not_sent: 0 };
+      for (let n = 0; n < WRITES; n += AT_ONCE) {
+        // On connections that are open from the time before, and on new ones.
+        set(faults, { cut: n % (2 * AT_ONCE) === 0 });
+        const nonces = Array.from({ length: AT_ONCE }, (_, k) => `n${n + k}`);
+        const answers = await Promise.all(nonces.map(write));
+        answers.forEach((answer, k) => {
+          const times = written.get(nonces[k] ?? '') ?? 0;
+          expect(times).toBeLessThanOrEqual(1);
+          expect(answer.isError).toBe(true);
+          const { outcome } = (answer.structuredContent as { error: { outcome: 'unknown' } }).error;
+          // "Not sent" is only ever said of what did not arrive, and "failed" of nothing here.
+          expect(['unknown', 'not_sent']).toContain(outcome);
+          if (times > 0) expect(outcome).toBe('unknown');
+          counts[outcome]++;
+        });
       }
+      expect(counts.unknown + counts.not_sent).toBe(WRITES);
       set({});
       const after = await until('a write goes through again', async () => {
         const answer = await write('last');
@@ -215,13 +228,27 @@ describe('behind a bad network', () => {
     });
   }
 
+  it('an upstream that answers 502: a write is carried out once, and nobody says that it was not', async () => {
+    const { written, answerWith, write } = await behindNetwork();
+    answerWith({ kind: 'http', status: 502, body: 'bad gateway' });
+    for (let n = 0; n < WRITES; n += AT_ONCE) {
+      const nonces = Array.from({ length: AT_ONCE }, (_, k) => `n${n + k}`);
+      const answers = await Promise.all(nonces.map(write));
+      for (const { isError, structuredContent } of answers) {
+        expect(isError).toBe(true);
+        expect((structuredContent as { error: { outcome: string } }).error.outcome).toBe('unknown');
+      }
+    }
+    expect([...written.values()]).toEqual(Array.from({ length: WRITES }, () => 1));
+  });
+
   for (const [label, faults] of Object.entries({
     'slow and uneven': { latencyMs: 20, jitterMs: 30 },
     'in small pieces': { sliceBytes: 7 },
     narrow: { bytesPerSecond: 20_000 },
   } satisfies Record<string, Faults>)) {
     it(`${label}: everything works`, async () => {
-      const { set, write, written } = await behindNetwork();
+      const { set, write, written } = await behindNetwork(10_000);
       set(faults);
       const answers = await Promise.all(Array.from({ length: 5 }, (_, n) => write(`n${n}`)));
       expect(answers.map(({ content }) => content[0]?.text)).toEqual(
@@ -245,5 +272,58 @@ describe('a herd', () => {
     expect(new Set(found.map(({ structuredContent }) => structuredContent?.['total']))).toEqual(new Set([1]));
     expect(stub.requestsOf('tools/list')).toHaveLength(1);
     expect(stub.violations).toEqual([]);
+  });
+});
+
+describe('many callers with one and the same request id', () => {
+  it('each get what is theirs', async () => {
+    const [callers, rounds, each] = [50, 4, 10];
+    const stub = await startStub({
+      tools: [
+        stubTool('whoami', {
+          readOnly: true,
+          properties: { n: { type: 'integer' } },
+          answer: async ({ authorization, argumentsText }) => {
+            await new Promise((resolve) => setTimeout(resolve, Math.random() * 20));
+            return textResult(`${authorization} ${argumentsText}`);
+          },
+        }),
+      ],
+    });
+    const running = await startProxy({ upstreams: [forwardRecord(stub)] });
+    for (let round = 0; round < rounds; round++) {
+      const asked = Array.from({ length: callers * each }, (_, k) => ({
+        authorization: `Bearer caller-${k % callers}`,
+        n: round * 1_000 + k,
+      }));
+      const answers = await Promise.all(
+        asked.map(async ({ authorization, n }) =>
+          running
+            .raw('legacy', { authorization })
+            .call('call_read_tool', `{"name":"whoami","arguments":{"n":${n}}}`, { id: 1 }),
+        ),
+      );
+      answers.forEach(({ result = '' }, k) => {
+        const { authorization = '', n } = asked[k] ?? {};
+        const { content } = JSON.parse(result) as MetaResult;
+        expect(content[0]?.text).toBe(`${authorization} {"n":${n}}`);
+      });
+    }
+  });
+});
+
+describe('a caller whose tools are all taken away', () => {
+  it('has none from the next listing on: what was listed before is not kept for comfort', async () => {
+    let tools = Array.from({ length: 500 }, (_, n) => stubTool(`read_page_${n}`, { readOnly: true }));
+    const stub = await startStub({ tools: () => tools, ttlMs: 1_000 });
+    const running = await startProxy({ upstreams: [forwardRecord(stub)], limits: { listingTtlMs: 1_000 } });
+    const total = async (): Promise<unknown> =>
+      (await running.call('search_tools', { query: 'page' }, ALICE)).structuredContent?.['total'];
+    expect(await total()).toBe(500);
+    tools = [];
+    await until('nothing is left', async () => (await total()) === 0);
+    const answer = await running.call('call_read_tool', { name: 'read_page_1', arguments: {} }, ALICE);
+    expect(answer.isError).toBe(true);
+    expect(stub.callsOf('read_page_1')).toEqual([]);
   });
 });
