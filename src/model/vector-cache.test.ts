@@ -172,7 +172,7 @@ describe('vectors kept on disk', () => {
 
   it('of models long unused are removed', () => {
     const folder = newFolder();
-    for (const [i, id] of ['old', 'older', 'oldest'].entries()) {
+    for (const [i, id] of ['old', 'older', 'oldest', 'ancient'].entries()) {
       const cache = openCache(folder, id);
       cache.add('a', vectorOf('a'));
       cache.flush();
@@ -184,9 +184,9 @@ describe('vectors kept on disk', () => {
     const cache = openCache(folder, 'new');
     cache.add('a', vectorOf('a'));
     cache.flush();
-    expect(readdirSync(join(folder, 'vectors'))).toHaveLength(3);
-    expect(openCache(folder, 'older').get('a')).toBeDefined();
-    expect(openCache(folder, 'oldest').get('a')).toBeUndefined();
+    expect(readdirSync(join(folder, 'vectors'))).toHaveLength(4);
+    expect(openCache(folder, 'oldest').get('a')).toBeDefined();
+    expect(openCache(folder, 'ancient').get('a')).toBeUndefined();
   });
 
   it.skipIf(process.getuid?.() === 0)('are not kept, and nothing fails, where nothing may be written', () => {
