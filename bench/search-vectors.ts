@@ -5,10 +5,10 @@ import { printTable, quantile } from './numbers.ts';
 
 /**
  * What comparing a question with every tool costs: `npm run bench -- search-vectors [SIZE…]`, at 1,000, 10,000 and
- * 100,000 tools of 256 and of 512 numbers, on the kernel and in plain JavaScript. Random vectors; the median of many
+ * 100,000 tools of 256, 384 and 512 numbers, on the kernel and in plain JavaScript. Random vectors; the median of many
  * rounds, and the quickest, because the others measure the machine's other work too.
  */
-const DIMENSIONS = [256, 512];
+const DIMENSIONS = [256, 384, 512];
 const ROUNDS = 60;
 
 export function run(args: readonly string[]): void {
