@@ -2,8 +2,8 @@
 // decided by src/model/english/simd-body.ts; all addresses are multiples of 16.
 //
 // Positions come in blocks of four, weights in pairs of rows, and both are woven, eight numbers of each in turn, so that
-// the innermost loop walks along two addresses. That is what it gains over rows and positions that lie apart: 27 to 29
-// instead of 24 to 26 G multiply-adds a second (docs/benchmarks.md).
+// the innermost loop walks along two addresses. That is what it gains over rows and positions that lie apart: 27 to 30
+// instead of 26 to 28 G multiply-adds a second (docs/benchmarks.md).
 import { fold, halves, total } from './parts/rows';
 export { normalize } from './parts/rows';
 
