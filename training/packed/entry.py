@@ -3,7 +3,7 @@
 The second encoder reads English only, yet its vectors of (English) tools help every language, once the question has a vector in
 the same space. Two ways lead there:
 
-*Reach* is a ridge map from the first encoder's question vector, fitted on English strings.
+*Reach* is a ridge map from the first encoder's question vector, fitted on strings of all its languages.
 
 *Entry* feeds the second encoder's frozen matrices from the first encoder's rows. IBM Model 1 aligns the first encoder's pieces,
 in each of its 38 languages, with the second's English pieces; a map of 512 → 384 with one hidden layer is fitted to the aligned
@@ -15,7 +15,6 @@ from __future__ import annotations
 
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,8 +44,8 @@ RATE, BODY_RATE = 1.0e-3, 4e-4
 TEMPERATURE, CONTRAST = 0.05, 0.5
 FIT_STEPS = 1_500
 STRIPPED_SHARE = 0.12
-RESIDUAL_RATE = 3e-3
-REACH_STRINGS, REACH_RIDGE = 60_000, 0.03
+REACH_STRINGS, REACH_RIDGE = 1_800, 0.03
+"""Strings of each language and vocabulary, at most."""
 
 
 def english(work: Path) -> list[str]:
@@ -68,22 +67,6 @@ def teach(work: Path) -> np.ndarray:
         np.save(folder / "teacher.partial.npy", vectors)
         (folder / "teacher.partial.npy").replace(target)
     return np.load(target)
-
-
-def reach(work: Path, encoder: FastEncoder) -> dict[str, np.ndarray]:
-    """`reach` [384, 512] and its bias: a ridge map from the first encoder's vector of an English string to the second's."""
-    texts = english(work)
-    chosen = np.sort(np.random.default_rng(7).permutation([i for i, text in enumerate(texts) if len(text) > 8])[:REACH_STRINGS])
-    size = encoder._sizes[0]
-    ids = [[size + 1, *(size if p == 0 else p - 3 for p in pieces[:62]), size + 2] for pieces in encoder._libraries[0].encode([texts[i] for i in chosen])]
-    x = batch.encode(encoder._body, encoder.table, ids).astype(np.float64)
-    x = np.concatenate([x, np.full((len(x), 1), 512**-0.5)], 1)
-    y = teach(work)[chosen].astype(np.float64)
-    kept = len(x) * 19 // 20
-    solved = np.linalg.solve(x[:kept].T @ x[:kept] + np.eye(513) * kept * REACH_RIDGE / 512, x[:kept].T @ y[:kept])
-    found = x[kept:] @ solved
-    print(f"reach: cosine of {len(found)} strings it was not fitted on {(found * y[kept:]).sum(1).mean() / np.linalg.norm(found, axis=1).mean():.3f}", flush=True)
-    return {"reach": solved[:512].T.astype(np.float32), "reach.bias": (solved[512] * 512**-0.5).astype(np.float32)}
 
 
 @dataclass
@@ -179,6 +162,25 @@ def aligned_rows(work: Path, data: Strings, rows: int) -> tuple[np.ndarray, np.n
     return out, total.astype(np.float32)
 
 
+def reach(data: Strings, encoder: FastEncoder, teacher: np.ndarray) -> dict[str, np.ndarray]:
+    """`reach` [384, 512] and its bias: a ridge map from the first encoder's vector of a string, in any of its languages, to the
+    second's vector of the English side."""
+    rng = np.random.default_rng(0)
+    chosen: list[int] = []
+    for part in range(len(data.share)):
+        chosen += rng.permutation(np.flatnonzero((data.part == part) & (data.weight >= 1)))[:REACH_STRINGS].tolist()
+    part = data.part[chosen]
+    x = batch.encode(encoder._body, encoder.table, [data.ids[i] for i in chosen])
+    x = np.concatenate([x, np.full((len(x), 1), 512**-0.5, np.float32)], 1).astype(np.float64)
+    y = teacher[data.english[chosen]].astype(np.float64)
+    y /= np.linalg.norm(y, axis=1, keepdims=True)
+    weight = (data.share / np.bincount(part, minlength=len(data.share)))[part]
+    weight *= len(weight) / weight.sum()
+    pulled = x * weight[:, None]
+    solved = np.linalg.solve(pulled.T @ x + np.eye(513) * len(x) * REACH_RIDGE / 512, pulled.T @ y)
+    return {"reach": solved[:512].T.astype(np.float32), "reach.bias": (solved[512] * 512**-0.5).astype(np.float32)}
+
+
 class Map(torch.nn.Module):
     """Rows of the first encoder to rows of the second."""
 
@@ -233,16 +235,6 @@ def fit(table: np.ndarray, target: np.ndarray, total: np.ndarray) -> Map:
     return model
 
 
-@dataclass
-class Trained:
-    """Everything of the entry, float32, by the names of the packed file; and the residuals of rows (may be empty)."""
-
-    parts: dict[str, np.ndarray]
-    residual: np.ndarray
-    """[rows, rank]: what single rows add, in the directions of `basis`."""
-    basis: np.ndarray
-
-
 def parts_of(model: Map, body: second_batch.BatchBody) -> dict[str, np.ndarray]:
     """The entry's tensors, by the names of the packed file."""
     out = {
@@ -259,9 +251,7 @@ def parts_of(model: Map, body: second_batch.BatchBody) -> dict[str, np.ndarray]:
     return {name: (value.detach().numpy() if isinstance(value, torch.Tensor) else value).astype(np.float32) for name, value in out.items()}
 
 
-def train(
-    data: Strings, encoder: FastEncoder, teacher: np.ndarray, model: Map, body: second_batch.BatchBody, ends: np.ndarray, rank: int = 0, watch: Callable[[str, Trained], None] | None = None, steps: int = STEPS
-) -> Trained:
+def train(data: Strings, encoder: FastEncoder, teacher: np.ndarray, model: Map, body: second_batch.BatchBody, ends: np.ndarray, steps: int = STEPS) -> dict[str, np.ndarray]:
     """Trains the map and the body's biases, gains and positions; `ends` are the rows of [CLS] and [SEP]."""
     rng = np.random.default_rng(1)
     table, targets = torch.from_numpy(encoder.table), torch.from_numpy(teacher)
@@ -272,12 +262,7 @@ def train(
     ends = torch.from_numpy(ends)
     inner = [*model.parameters()]
     outer = [value.requires_grad_(True) for value in body.free.values()]
-    residual, basis = torch.zeros(len(encoder.table), max(rank, 1)), torch.randn(max(rank, 1), second.WIDTH) * 0.05
-    groups = [{"params": inner, "own": RATE}, {"params": outer, "own": BODY_RATE}]
-    if rank:
-        groups.append({"params": [basis.requires_grad_(True)], "own": RATE})
-    first, moment, count = torch.zeros_like(residual), torch.zeros_like(residual), torch.zeros(len(residual), 1)
-    optimiser = torch.optim.Adam(groups, lr=RATE, betas=(0.9, 0.98))
+    optimiser = torch.optim.Adam([{"params": inner, "own": RATE}, {"params": outer, "own": BODY_RATE}], lr=RATE, betas=(0.9, 0.98))
     weight = data.weight.copy()
     for part, share in enumerate(data.share):
         own = data.part == part
@@ -298,10 +283,6 @@ def train(
         numbers, real = second_batch.padded([data.ids[i] for i in chosen])
         touched, place = torch.unique(numbers, return_inverse=True)
         rows = model(table[touched])
-        own = None
-        if rank and rng.random() < 0.65:
-            own = residual[touched].requires_grad_(True)
-            rows = rows + own @ basis
         kind = begin[touched]
         rows = torch.where((kind == 1)[:, None], ends[0], torch.where((kind == 2)[:, None], ends[1], rows))
         vectors = body(F.embedding(place, rows), real)
@@ -314,21 +295,12 @@ def train(
         optimiser.zero_grad(set_to_none=True)
         (4 * distance + CONTRAST * contrast).backward()
         optimiser.step()
-        if own is not None:
-            with torch.no_grad():
-                count[touched] += 1
-                n = count[touched]
-                first[touched] = m = first[touched] * 0.9 + own.grad * 0.1
-                moment[touched] = v = moment[touched] * 0.99 + own.grad * own.grad * 0.01
-                residual[touched] -= RESIDUAL_RATE * now * (m / (1 - 0.9**n)) / ((v / (1 - 0.99**n)).sqrt() + 1e-8)
         cosine += 1 - distance.item()
         loss_of += contrast.item()
         if (step + 1) % 100 == 0:
             print(f"entry: {step + 1} of {steps}, cosine {cosine / 100:.4f}, contrast {loss_of / 100:.3f}, {(step + 1) * BATCH / (time.monotonic() - began):.0f} strings/s", flush=True)
             cosine = loss_of = 0.0
-        if watch is not None and ((step + 1) % 600 == 0 or step + 1 == steps):
-            watch(f"[{step + 1}]", Trained(parts_of(model, body), residual.numpy().copy(), basis.detach().numpy().copy()))
-    return Trained(parts_of(model, body), residual.numpy(), basis.detach().numpy())
+    return parts_of(model, body)
 
 
 def run(work: Path, encoder: FastEncoder, routing: dict) -> dict[str, np.ndarray]:
@@ -336,18 +308,18 @@ def run(work: Path, encoder: FastEncoder, routing: dict) -> dict[str, np.ndarray
     each of the teacher, the first map, and the trained one is kept by itself."""
     folder = work / "second"
     targets = teach(work)
-    if not (folder / "reach.npz").exists():
-        _keep(folder / "reach.npz", reach(work, encoder))
-    if not (folder / "entry.npz").exists():
+    if not ((folder / "reach.npz").exists() and (folder / "entry.npz").exists()):
         place_of = {language: encoder.names.index(group.name) for group in languages.GROUPS for language in group.languages}
         data = strings(work, encoder, routing["right"], place_of)
+        _keep(folder / "reach.npz", reach(data, encoder, targets))
+    if not (folder / "entry.npz").exists():
         source = second.read(work)
         body = second_batch.BatchBody({name: quantise.as_shipped(value) if value.ndim == 2 and name != "positions" else value for name, value in source.body.items()}, fast=True)
         if not (folder / "aligned.npz").exists():
             rows, total = aligned_rows(work, data, len(encoder.table))
             _keep(folder / "aligned.npz", {"rows": rows, "total": total})
         kept = np.load(folder / "aligned.npz")
-        _keep(folder / "entry.npz", train(data, encoder, targets, fit(encoder.table, kept["rows"], kept["total"]), body, source.rows[-2:]).parts)
+        _keep(folder / "entry.npz", train(data, encoder, targets, fit(encoder.table, kept["rows"], kept["total"]), body, source.rows[-2:]))
     return dict(np.load(folder / "reach.npz")) | dict(np.load(folder / "entry.npz"))
 
 

@@ -106,7 +106,7 @@ def rows_to_codes(rows: np.ndarray, levels: np.ndarray, hessian: np.ndarray) -> 
 
 
 def pack_codes(codes: np.ndarray) -> np.ndarray:
-    """512 three-bit codes a row to 192 bytes; code i at bits 3i..3i+2, least significant bit first."""
+    """Three-bit codes of rows (512 a row to 192 bytes, 384 to 144); code i at bits 3i..3i+2, least significant bit first."""
     bits = (codes[:, :, None] >> np.arange(3, dtype=np.uint8)) & 1
     return np.packbits(bits.reshape(len(codes), -1), axis=1, bitorder="little")
 

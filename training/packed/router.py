@@ -1,9 +1,9 @@
 """Stage `routing`: how far a new vocabulary must beat the base before it gets a text.
 
-Margins are set together, on a grid of 0.25. Each begins where its vocabulary takes no more than SHARE (SHARE_ALONE) of the short
-strings (6–24 characters) of any of the base's languages. Then, one step at a time, the margin is lowered that lets most strings of
-its own languages in, with and without diacritics, Lithuanian ones weighing most, as long as all vocabularies together take no more than
-TOGETHER of any base language's strings; 2 % is promised. Margins are set on one half of the strings and measured on the other.
+Margins are set together, on a grid of 0.25, by STRINGS short strings (6–24 characters) of each of the base's languages. Each begins
+where its vocabulary takes no more than SHARE (SHARE_ALONE) of any language's. Then the Lithuanian one is lowered as far as no
+language loses more than TOGETHER of its strings to all vocabularies; and after it, one step after another, the one that lets most
+strings of its own languages in (with and without diacritics) for what it takes. 2 % is promised, TOGETHER leaves room for chance.
 """
 
 from __future__ import annotations
@@ -21,11 +21,10 @@ SHARE = 0.008
 SHARE_ALONE = 0.016
 """For a vocabulary whose script no other new one has: nothing adds to what it takes."""
 ALONE = frozenset({"cyrillic", "scripts"})
-TOGETHER = 0.0165
-FIRST = {"lt": 4.0}
-"""How much a language's strings weigh when a margin is to be lowered; 1 where it is not named."""
-STRINGS = 1_200
+TOGETHER = 0.0187
+STRINGS = 3_600
 GRID = np.arange(1.5, 24.01, 0.25)
+STEPS = (0.25, 0.5, 1.0, 2.0)
 
 
 def short_strings(work: Path) -> dict[str, list[str]]:
@@ -39,7 +38,7 @@ def short_strings(work: Path) -> dict[str, list[str]]:
             texts = {translation for _, translation in every[language]}
         rng = random.Random(language)
         chosen = sorted(text for text in texts if 6 <= len(text) <= 24)
-        out[language] = rng.sample(chosen, min(2 * STRINGS, len(chosen)))
+        out[language] = rng.sample(chosen, min(STRINGS, len(chosen)))
     return out
 
 
@@ -64,6 +63,7 @@ def own_strings(work: Path, encoder: FastEncoder) -> tuple[dict[str, np.ndarray]
 
 def set_margins(names: list[str], first: dict[str, np.ndarray], written: dict[str, np.ndarray], bare: dict[str, np.ndarray]) -> np.ndarray:
     """Margins for the vocabularies `names`, by the strings of the base's languages (`first`) and of the new ones."""
+    place_of = {language: names.index(group.name) for group in languages.GROUPS for language in group.languages}
     margins = np.empty(len(names))
     for place, name in enumerate(names):
         worst = np.array([max((m[:, place] > t).mean() for m in first.values()) for t in GRID])
@@ -72,23 +72,33 @@ def set_margins(names: list[str], first: dict[str, np.ndarray], written: dict[st
 
     def let_in(chosen: np.ndarray) -> float:
         total = 0.0
-        for group in languages.GROUPS:
-            for language in group.languages:
-                forms = [written[language], *([bare[language]] if language in bare else [])]
-                right = np.mean([(shares(m, chosen) == names.index(group.name)).mean() for m in forms])
-                total += FIRST.get(language, 1.0) * float(right)
+        for language, place in place_of.items():
+            forms = [written[language], *([bare[language]] if language in bare else [])]
+            total += float(np.mean([(shares(m, chosen) == place).mean() for m in forms]))
         return total
 
+    def taken(chosen: np.ndarray) -> np.ndarray:
+        return np.array([(m > chosen).any(1).mean() for m in first.values()])
+
+    lithuanian = names.index("lt")
+    while margins[lithuanian] > GRID[0]:
+        tried = margins.copy()
+        tried[lithuanian] -= 0.25
+        if taken(tried).max() > TOGETHER:
+            break
+        margins = tried
     while True:
-        now, best, found = let_in(margins), 1e-4, None
+        now, wrong = let_in(margins), taken(margins)
+        best, found = 0.0, None
         for place in range(len(names)):
-            for step in (0.25, 0.5, 1.0):
+            for step in STEPS:
                 tried = margins.copy()
                 tried[place] = max(GRID[0], tried[place] - step)
-                if max((m > tried).any(1).mean() for m in first.values()) <= TOGETHER:
-                    gain = (let_in(tried) - now) / step
-                    if gain > best:
-                        best, found = gain, tried
+                after = taken(tried)
+                if tried[place] < margins[place] and after.max() <= TOGETHER:
+                    worth = (let_in(tried) - now) / (float((after - wrong).sum()) + 1e-3)
+                    if worth > best:
+                        best, found = worth, tried
         if found is None:
             return margins
         margins = found
@@ -99,10 +109,10 @@ def calibrate(work: Path, encoder: FastEncoder) -> dict:
     strings = {language: np.array([encoder.text_margins(text) for text in texts]) for language, texts in short_strings(work).items()}
     names = encoder.names[1:]
     written, bare = own_strings(work, encoder)
-    margins = set_margins(names, {language: m[::2] for language, m in strings.items()}, {k: m[::2] for k, m in written.items()}, {k: m[::2] for k, m in bare.items()})
+    margins = set_margins(names, strings, written, bare)
     place_of = {language: names.index(group.name) for group in languages.GROUPS for language in group.languages}
-    wrong = {language: float((m[1::2] > margins).any(1).mean()) for language, m in strings.items()}
-    right, without = ({k: float((shares(m[1::2], margins) == place_of[k]).mean()) for k, m in forms.items()} for forms in (written, bare))
+    wrong = {language: float((m > margins).any(1).mean()) for language, m in strings.items()}
+    right, without = ({k: float((shares(m, margins) == place_of[k]).mean()) for k, m in forms.items()} for forms in (written, bare))
     return {"margins": dict(zip(names, map(float, margins), strict=True)), "wrong": wrong, "right": right, "withoutDiacritics": without}
 
 

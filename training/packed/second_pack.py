@@ -1,8 +1,7 @@
 """Stage `second`: puts the second encoder, its reach and its entry into `english.safetensors`.
 
-Rows have four bits a weight: sixteen Lloyd-Max levels shared by all rows times a scale a row, set by least squares. The body has
-eight. Against float32, mean cosine of 1,000 tools and English questions .9957, of the body's eight bits alone .9996. Carrying
-errors on, as is done for the first encoder's rows, was worse here (.9940), and three bits gave .9911.
+Rows have three bits a weight: eight levels shared by all rows times a scale a row, both by least squares in turns. The body has
+eight. Carrying errors on, as is done for the first encoder's rows, was worse here. What bits cost is in `docs/benchmarks.md`.
 """
 
 from __future__ import annotations
@@ -16,38 +15,38 @@ from .second import EPSILON, HEADS, LAYERS, WIDTH, Second
 
 PIECES = 64
 """Of a tool or a question, at most."""
-ROUNDS = 4
-WEIGHTS = {"english": {"text": 1.0, "reach": 0.5}, "other": {"reach": 0.5}}
+BITS = 3
+ROUNDS = 8
+WEIGHTS = {"english": {"text": 1.0, "reach": 0.5}, "other": {"reach": 0.2, "entry": 0.3}}
 """Of the second view's parts beside the first encoder's cosine of weight 1, for English questions and for others."""
 
 
-def rows_to_codes(rows: np.ndarray, levels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Codes [n, 384] and scales F16 [n]: the nearest levels, the scale by least squares, in turns."""
-    edges = (levels[1:] + levels[:-1]) / 2
+def rows_to_codes(rows: np.ndarray, bits: int = BITS) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Codes [n, 384], scales F16 [n] and levels: nearest levels, then scales, then levels, in turns."""
+    levels = quantise.fit_levels(rows, 2**bits)
     scale = np.maximum(rows.std(1), 1e-4).astype(np.float16)
     for turn in range(ROUNDS):
-        codes = np.searchsorted(edges, rows / scale.astype(np.float32)[:, None]).astype(np.uint8)
+        wide = scale.astype(np.float32)[:, None]
+        codes = np.searchsorted((levels[1:] + levels[:-1]) / 2, rows / wide).astype(np.uint8)
         if turn < ROUNDS - 1:
             value = levels[codes]
             scale = np.maximum((value * rows).sum(1) / (value * value).sum(1), 1e-4).astype(np.float16)
-    return codes, scale
-
-
-def pack_nibbles(codes: np.ndarray) -> np.ndarray:
-    """Four-bit codes, two a byte, the first in the low half."""
-    return codes[:, 0::2] | codes[:, 1::2] << 4
+            wide = scale.astype(np.float32)[:, None] + np.zeros_like(rows)
+            flat = codes.ravel()
+            above = np.bincount(flat, weights=(rows * wide).ravel(), minlength=len(levels))
+            levels = (above / np.bincount(flat, weights=(wide * wide).ravel(), minlength=len(levels))).astype(np.float32)
+    return codes, scale, levels
 
 
 def tensors_of(second: Second) -> dict[str, np.ndarray]:
     """Vocabulary, rows and body."""
     texts = [piece.encode() for piece in second.pieces]
-    levels = quantise.fit_levels(second.rows, 16)
-    codes, scale = rows_to_codes(second.rows, levels)
+    codes, scale, levels = rows_to_codes(second.rows)
     tensors = {
         "pieces": np.frombuffer(b"".join(texts), np.uint8),
         "lengths": np.array([len(text) for text in texts], np.uint8),
         "levels": levels,
-        "rows": pack_nibbles(codes),
+        "rows": quantise.pack_codes(codes),
         "row_scale": scale,
     }
     return tensors | body_tensors(second.body)

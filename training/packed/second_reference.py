@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from . import container
-from .second import EPSILON, HEADS, LAYERS, WIDTH
+from . import container, quantise
 from .reference import layer_norm
+from .second import EPSILON, HEADS, LAYERS, WIDTH
 from .wordpiece import WordPiece
 
 _erf = np.frompyfunc(math.erf, 1, 1)
@@ -53,11 +53,6 @@ def unit(x: np.ndarray) -> np.ndarray:
     return (x / np.sqrt((x * x).sum(-1, keepdims=True))).astype(np.float32)
 
 
-def unpack_nibbles(packed: np.ndarray) -> np.ndarray:
-    """Four-bit codes; the low nibble of each byte first."""
-    return np.stack([packed & 15, packed >> 4], axis=2).reshape(len(packed), -1)
-
-
 class Second:
     """The packed file, opened."""
 
@@ -75,7 +70,7 @@ class Second:
             pieces.append(data[at : at + int(length)].decode())
             at += int(length)
         self.wordpiece = WordPiece(pieces)
-        self.rows = weights["levels"][unpack_nibbles(tensors["rows"])] * weights["row_scale"][:, None]
+        self.rows = weights["levels"][quantise.unpack_codes(tensors["rows"], WIDTH)] * weights["row_scale"][:, None]
         self._body = Body(weights)
         own = {name.removeprefix("entry.body."): value for name, value in weights.items() if name.startswith("entry.body.")}
         self._entry_body = Body(weights | own)
