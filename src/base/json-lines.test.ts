@@ -44,4 +44,19 @@ describe('line splitter', () => {
     expect(lines).toEqual(['short']);
     expect(tooLong).toEqual([60]);
   });
+
+  it('says once, before its end, that a line is four times too long', () => {
+    const told: number[] = [];
+    const splitter = createLineSplitter({
+      maxBytes: 10,
+      onLine: () => undefined,
+      onTooLong: () => undefined,
+      onEndless: (bytes) => told.push(bytes),
+    });
+    splitter.push(Buffer.from('x'.repeat(40)));
+    expect(told).toEqual([]);
+    splitter.push(Buffer.from('x'));
+    splitter.push(Buffer.from('x'.repeat(100)));
+    expect(told).toEqual([41]);
+  });
 });

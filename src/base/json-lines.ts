@@ -11,11 +11,17 @@ export interface LineSplitterOptions {
   readonly maxBytes: number;
   readonly onLine: (line: string) => void;
   readonly onTooLong: (bytes: number) => void;
+  /** Once a line has become this many times longer than allowed and has no end yet. */
+  readonly onEndless?: (bytes: number) => void;
 }
+
+/** A line that is too long by so much is waited for no longer. */
+const ENDLESS = 4;
 
 const NEWLINE = 0x0a;
 
-export function createLineSplitter({ maxBytes, onLine, onTooLong }: LineSplitterOptions): LineSplitter {
+export function createLineSplitter(options: LineSplitterOptions): LineSplitter {
+  const { maxBytes, onLine, onTooLong, onEndless } = options;
   let parts: Buffer[] = [];
   let held = 0;
   let isFirst = true;
@@ -38,11 +44,15 @@ export function createLineSplitter({ maxBytes, onLine, onTooLong }: LineSplitter
       for (;;) {
         const at = chunk.indexOf(NEWLINE, from);
         const part = chunk.subarray(from, at === -1 ? chunk.length : at);
+        const before = held;
         held += part.length;
         // An overlong line is counted, not kept.
         if (held <= maxBytes) parts.push(part);
         else parts = [];
-        if (at === -1) return;
+        if (at === -1) {
+          if (held > maxBytes * ENDLESS && before <= maxBytes * ENDLESS) onEndless?.(held);
+          return;
+        }
         finish();
         from = at + 1;
       }

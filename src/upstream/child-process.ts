@@ -82,6 +82,11 @@ export async function stopChild(child: ChildProcessWithoutNullStreams): Promise<
   await gone;
 }
 
+/** Ends a child and its group at once. */
+export function killChild(child: ChildProcessWithoutNullStreams): void {
+  if (alive.has(child)) signalGroup(child, 'SIGKILL');
+}
+
 function endsWithin(gone: Promise<void>, ms: number): Promise<boolean> {
   return new Promise((resolve) => {
     const timer = setTimeout(() => resolve(false), ms);

@@ -4,7 +4,7 @@ import { openDeadline, pause } from '../base/deadline.ts';
 import { messageOf, ProxyError } from '../base/errors.ts';
 import { createLineSplitter } from '../base/json-lines.ts';
 import type { Limits } from '../base/limits.ts';
-import { startChild, stopChild } from './child-process.ts';
+import { killChild, startChild, stopChild } from './child-process.ts';
 import type { ChildSpec } from './child-process.ts';
 import { failureOf } from './failure.ts';
 import { PeerChannel } from './peer-channel.ts';
@@ -312,6 +312,11 @@ class ChildConnection {
       onLine: (line) => channel.receive(line),
       // Which request the dropped line answered is unknown, so every waiting one fails with the reason.
       onTooLong: (bytes) => channel.fail(this.#tooLargeError(bytes)),
+      // It would go on for as long as it likes, with nothing else getting through.
+      onEndless: (bytes) => {
+        channel.fail(this.#tooLargeError(bytes));
+        killChild(child);
+      },
     });
     child.stdout.on('data', (chunk: Buffer) => splitter.push(chunk));
     child.stderr.on('data', (chunk: Buffer) => this.#stderr.push(chunk));
