@@ -12,9 +12,12 @@ import { metricsPage } from '../scripts/docs/metrics-page.ts';
 import { toolsPage } from '../scripts/docs/tools-page.ts';
 import { registriesPage } from '../scripts/docs/registries-page.ts';
 import { SAMPLE_TOOLS } from '../scripts/docs/try.ts';
+import { quotedRuns, withFreshRuns } from '../scripts/docs/quoted-runs.ts';
 import type { Try, TriedResult } from '../scripts/docs/try.ts';
 import { wirePage } from '../scripts/docs/wire-page.ts';
 import { CHANGES } from '../scripts/docs/wire-table.ts';
+import { HAS_PACKED_MODEL } from '../eval/embedder.ts';
+import { OWN_SET, readSet } from '../eval/evaluation-set.ts';
 import { sampleRecords } from '../src/cli/builtin/sample-records.ts';
 import { loadConfig } from '../src/config/load.ts';
 import { knownFacts } from '../src/registry/known-facts.ts';
@@ -141,6 +144,75 @@ describe('the documents', () => {
     }
     expect(wrong).toEqual([]);
   });
+});
+
+describe('what documents show of runs', { timeout: 120_000 }, () => {
+  /** The document as it would be with what the program prints now; `npm run docs` writes it. */
+  const isFresh = async (path: string, text: string): Promise<void> =>
+    expect(text, `${path} is out of date: npm run docs writes it anew`).toMatchFileSnapshot(join(root, path));
+  const read = (path: string): string => readFileSync(join(root, path), 'utf8');
+
+  beforeAll(async () => {
+    await programTarget({});
+  });
+
+  it.runIf(HAS_PACKED_MODEL)('README.md: the receipt is the demo’s', async () => {
+    const { code, stdout } = runProgram(['demo', '--builtin']);
+    expect(code).toBe(0);
+    const receipt = stdout.slice(stdout.indexOf('8. The receipt'));
+    const text = read('README.md');
+    await isFresh(
+      'README.md',
+      text.replace(/^8\. The receipt[^]*?(?=^```$)/m, () => receipt),
+    );
+  });
+
+  it('docs/clients.md: the tools of the server it configures', async () => {
+    // What is fetched by the document's command is here already.
+    const server = join(root, 'node_modules/@modelcontextprotocol/server-filesystem/dist/index.js');
+    const file = JSON.stringify({
+      mcpServers: { files: { command: process.execPath, args: [server, '.'] } },
+    });
+    const path = 'docs/clients.md';
+    expect(quotedRuns(read(path)).map(({ command }) => command)).toEqual(['list-tools']);
+    await isFresh(path, freshText(read(path), file));
+  });
+
+  it('docs/discovery.md: what the built-in registry lists', async () => {
+    const path = 'docs/discovery.md';
+    expect(quotedRuns(read(path)).length).toBeGreaterThan(0);
+    await isFresh(path, freshText(read(path), '{}'));
+  });
+
+  it.runIf(HAS_PACKED_MODEL)('docs/search.md: the tools of our own evaluation set', async () => {
+    const { tools } = readSet(OWN_SET);
+    const set = scriptStdio({
+      tools: tools.map(({ name, description, inputSchema }) => ({
+        definition: { name, description, inputSchema },
+      })),
+    });
+    const file = JSON.stringify({ mcpServers: { set: { command: set.command, args: set.args } } });
+    const path = 'docs/search.md';
+    const questions = blocksOf(read(path)).find(({ text }) => text.startsWith('{"query"'))?.text;
+    expect(quotedRuns(read(path)).length).toBeGreaterThan(2);
+    await isFresh(path, freshText(read(path), file, questions));
+  });
+
+  function freshText(text: string, file: string, questions?: string): string {
+    return withFreshRuns(text, ({ command }) => {
+      const { home, env } = ownHome();
+      writeFileSync(join(home, 'mcpproxy.json'), file);
+      if (questions !== undefined) writeFileSync(join(home, 'questions.jsonl'), questions);
+      const ran = spawnSync(
+        'sh',
+        ['-c', `exec '${process.execPath}' '${program}' ${command} --config mcpproxy.json`],
+        { cwd: home, env: { ...env, COLUMNS: '100' }, encoding: 'utf8' },
+      );
+      expect(ran.status, `${command}: ${ran.stderr}`).toBe(0);
+      const notes = ran.stderr.replaceAll(/^(?:waiting for|still waiting|reading what|asking) .*\n/gm, '');
+      return `${ran.stdout}${notes}`;
+    });
+  }
 });
 
 describe('docs/configuration.md', () => {
