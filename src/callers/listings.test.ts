@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ProxyError, UpstreamAuthError } from '../base/errors.ts';
 import { DEFAULT_LIMITS } from '../base/limits.ts';
-import { silentObserver } from '../base/observer.ts';
 import type { Listing } from '../upstream/list-tools.ts';
 import { ANONYMOUS, callerOf, createCallerKey } from './caller.ts';
 import { Listings } from './listings.ts';
@@ -23,6 +22,7 @@ describe('listings', () => {
   let answers: (Listing | Error)[] = [];
   let taken = 0;
   let listings: Listings;
+  let events: string[] = [];
   const request = (change: Partial<ListingRequest> = {}): ListingRequest => ({
     key: 'k',
     upstream: 'u',
@@ -45,7 +45,12 @@ describe('listings', () => {
     now = 1_000;
     taken = 0;
     answers = [];
-    listings = new Listings({ limits: DEFAULT_LIMITS, clock: { now: () => now }, observer: silentObserver });
+    events = [];
+    listings = new Listings({
+      limits: DEFAULT_LIMITS,
+      clock: { now: () => now },
+      observer: (event) => events.push(event.kind),
+    });
   });
   afterEach(() => {
     listings.close();
@@ -91,6 +96,8 @@ describe('listings', () => {
       await pass(MINUTE);
       expect(names(listings.get(request()))).toEqual(['old']);
     }
+    // Told each time, once there was trouble.
+    expect(events.filter((kind) => kind === 'stale').length).toBeGreaterThan(10);
     await pass(2 * MINUTE);
     listings.get(request());
     await pass(0);
@@ -147,11 +154,14 @@ describe('listings', () => {
 
 describe('listings among many callers', () => {
   let now = 0;
+  let evicted: string[] = [];
   const open = (limits: Partial<typeof DEFAULT_LIMITS> = {}): Listings =>
     new Listings({
       limits: { ...DEFAULT_LIMITS, ...limits },
       clock: { now: () => now },
-      observer: silentObserver,
+      observer: (event) => {
+        if (event.kind === 'evicted') evicted.push(event.limit);
+      },
     });
   const request = (key: string, take: ListingRequest['take']): ListingRequest => ({
     key,
@@ -173,6 +183,7 @@ describe('listings among many callers', () => {
   beforeEach(() => {
     vi.useFakeTimers();
     now = 1_000;
+    evicted = [];
   });
   afterEach(() => {
     listings.close();
@@ -218,6 +229,7 @@ describe('listings among many callers', () => {
     await pass(0);
     expect(['own', 'a', 'b', 'c', 'd'].filter((key) => listings.has(key))).toEqual(['own', 'a', 'c', 'd']);
     expect(names(listings.get(request('b', gives('again'))))).toBe('starting');
+    expect(evicted).toContain('maxListings');
   });
 
   it('are pushed out by memory too, but never the one just taken', async () => {

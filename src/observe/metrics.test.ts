@@ -66,6 +66,45 @@ describe('metrics', () => {
     expect(series.at(-1)).toMatch(/ 2000$/);
   });
 
+  it('count listings that are too old or made room, readings of registries, and what checks of arguments said', async () => {
+    const metrics = metricsOf();
+    const call = {
+      kind: 'call',
+      metaTool: 'call_read_tool',
+      tool: 't',
+      upstream: 'a',
+      access: 'read',
+      ms: 1,
+    } as const;
+    metrics.observer({ ...call, outcome: 'ok', check: 'ok' });
+    metrics.observer({ ...call, outcome: 'ok', check: 'budget' });
+    metrics.observer({ ...call, outcome: 'refused', check: 'refused' });
+    // Refused for what it is, before its arguments were looked at.
+    metrics.observer({ ...call, outcome: 'refused' });
+    metrics.observer({ kind: 'stale', upstream: 'a' });
+    metrics.observer({ kind: 'evicted', upstream: 'a', limit: 'maxListings' });
+    metrics.observer({ kind: 'registry', registry: 'official', ms: 1_500 });
+    metrics.observer({ kind: 'registry', registry: 'official', code: 'registry_unavailable', ms: 500 });
+    const causes = { invalid: 1, duplicate: 2 };
+    metrics.observer({ kind: 'listing', upstream: 'a', tools: 5, dropped: ['x', 'y', 'z'], causes, ms: 1 });
+    const lines = ownLines(await metrics.text());
+    expect(lines).toEqual(
+      expect.arrayContaining([
+        'mcp_proxy_validation_total{result="ok"} 1',
+        'mcp_proxy_validation_total{result="budget"} 1',
+        'mcp_proxy_validation_total{result="refused"} 1',
+        'mcp_proxy_catalog_stale_served_total{upstream="a"} 1',
+        'mcp_proxy_catalog_evictions_total{upstream="a",reason="maxListings"} 1',
+        'mcp_proxy_registry_requests_total{registry="official",result="ok"} 1',
+        'mcp_proxy_registry_requests_total{registry="official",result="registry_unavailable"} 1',
+        'mcp_proxy_registry_request_duration_seconds_sum{registry="official"} 2',
+        'mcp_proxy_withheld_tools{upstream="a",reason="invalid"} 1',
+        'mcp_proxy_withheld_tools{upstream="a",reason="duplicate"} 2',
+        'mcp_proxy_withheld_tools{upstream="a",reason="too_large"} 0',
+      ]),
+    );
+  });
+
   it('read what is under way when they are asked for', async () => {
     const upstreams = [{ name: 'files', isUp: true, inFlight: 2, queued: 1, changed: 3, added: 0 }];
     const lines = ownLines(

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { HouseEvent } from '../base/observer.ts';
 import { whenDone } from '../../test/support/cleanup.ts';
 import { startFixtureRegistry } from '../../test/support/fixture-registry.ts';
 import type { FixtureRegistry } from '../../test/support/fixture-registry.ts';
@@ -38,6 +39,30 @@ const at = (registry: FixtureRegistry, more: Partial<ConfiguredRegistry> = {}): 
 });
 
 const server = (name: string, more: object = {}): object => ({ id: name, name, ...more });
+
+describe('each reading of a registry', () => {
+  it('is told of: which, how it went, and nothing of what was looked for', async () => {
+    const events: HouseEvent[] = [];
+    const dead = { id: 'dead', name: 'Dead', serversUrl: 'http://127.0.0.1:9/servers' };
+    const acme = await startFixtureRegistry({ '/servers': { json: [server('weather')] } });
+    const finder = finderOf([at(acme), { ...at(acme), ...dead }], {
+      observer: (event) => events.push(event),
+    });
+    await finder.search({ registry: 'acme', search: 'weather' });
+    // Kept for a minute: not read again.
+    await finder.search({ registry: 'acme', search: 'weather' });
+    await expect(finder.search({ registry: 'dead', search: 'weather' })).rejects.toThrow("'dead'");
+    expect(events).toEqual([
+      { kind: 'registry', registry: 'acme', ms: expect.any(Number) as number },
+      {
+        kind: 'registry',
+        registry: 'dead',
+        code: 'registry_unavailable',
+        ms: expect.any(Number) as number,
+      },
+    ]);
+  });
+});
 
 describe('choosing a registry', () => {
   it('goes by id or name, letters’ case not counting, also by an older id', async () => {
