@@ -13,10 +13,11 @@ export interface Body {
   reach(vector: Float32Array): Float32Array;
 }
 
-/** Brought to length 1; zeros stay. */
+/** Brought to length 1; zeros stay. Throws for what is no numbers, which weights that are numbers can lead to. */
 export function unit(numbers: Float32Array): Float32Array {
   let square = 0;
   for (const number of numbers) square += number * number;
+  if (!Number.isFinite(square)) throw new Error('the weights of the second encoder lead beyond all numbers');
   const factor = square > 0 ? 1 / Math.sqrt(square) : 0;
   return numbers.map((number) => number * factor);
 }

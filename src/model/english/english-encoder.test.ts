@@ -100,6 +100,17 @@ describe('the second encoder', () => {
     alone.close();
   });
 
+  it('gives no vector when its weights lead beyond all numbers', () => {
+    const path = join(folder, 'endless.safetensors');
+    const huge = new Float32Array(1_152).fill(3e38);
+    writeEnglishModel(path, { tensors: { 'layer0.qkv.scale': ['F32', [1_152], huge] } });
+    for (const isPlain of [false, true]) {
+      const endless = new EnglishEncoder(path, { isPlain });
+      expect(() => endless.encodeText('open', 24)).toThrow('beyond all numbers');
+      endless.close();
+    }
+  });
+
   it('fails, and recovers, when its rows cannot be read for a while', () => {
     const path = join(folder, 'shrinking.safetensors');
     copyFileSync(model, path);
