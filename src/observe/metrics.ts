@@ -164,6 +164,15 @@ export function createMetrics(options: MetricsOptions): Metrics {
     ['mode'],
     [0, 1, 2, 5, 10, 25, 50],
   );
+  const embedding = histogram(
+    'mcp_proxy_embedding_duration_seconds',
+    'Time until tools that wanted vectors had them: the quick first part, and all of them.',
+    ['part'],
+    MCP_SECONDS,
+  );
+  const embedded = counter('mcp_proxy_embedded_tools_total', 'Tools that got their vectors, from disk too.', [
+    'part',
+  ]);
   const validation = counter(
     'mcp_proxy_validation_total',
     'Checks of arguments: they fit, were refused, or went unchecked because of the schema or the time it took.',
@@ -275,6 +284,12 @@ export function createMetrics(options: MetricsOptions): Metrics {
         searchTime.observe({ mode: event.mode }, event.ms / 1_000);
         searchResults.observe({ mode: event.mode }, event.matches);
         return;
+      case 'vectors': {
+        const part = event.isWhole ? 'whole' : 'quick';
+        embedding.observe({ part }, event.ms / 1_000);
+        embedded.inc({ part }, event.tools);
+        return;
+      }
       case 'shed':
         shed.inc({
           scope: event.scope,
