@@ -17,7 +17,7 @@ PIECES = 64
 """Of a tool or a question, at most."""
 BITS = 3
 ROUNDS = 8
-WEIGHTS = {"english": {"text": 1.0, "reach": 0.5}, "other": {"reach": 0.2, "entry": 0.3}}
+WEIGHTS = {"english": {"text": 1.5, "reach": 0.5}, "other": {"reach": 0.3, "entry": 0.3}}
 """Of the second view's parts beside the first encoder's cosine of weight 1, for English questions and for others."""
 
 
