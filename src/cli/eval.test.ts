@@ -52,6 +52,8 @@ describe('mcpproxy eval', () => {
     ]);
     expect(code).toBe(1);
     expect(out).toMatch(/zebra +feed_zebra +nothing/);
+    // Nobody asked for meaning, so its absence is no news.
+    expect(err).not.toContain('ranked by words');
     expect(err).toContain('questions.jsonl:2: `relevant` must list the names of the right tools');
     expect(err).toContain('no upstream has these tools, which questions name as right: feed_zebra');
   });

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { MeasuredSearch } from '../app.ts';
 import { messageOf } from '../base/errors.ts';
+import { configOf } from './context.ts';
 import type { Context } from './context.ts';
 import { EXIT } from './exit-code.ts';
 import { noteUnavailable } from './meta-answer.ts';
@@ -38,7 +39,8 @@ export async function evaluate(context: Context): Promise<number> {
           `no upstream has these tools, which questions name as right: ${measured.unknown.join(', ')}`,
         );
       }
-      if (measured.byWords > 0)
+      // With `--embedder none` all are, as was asked for.
+      if (measured.byWords > 0 && configOf(context).embedder.kind !== 'none')
         output.note(`${measured.byWords} questions were ranked by words, without all of the tools' meaning`);
       output.note(`asked ${measured.answers.length} questions of ${measured.total} tools`);
       return measured.problems.length > 0 || measured.answers.length === 0 ? EXIT.failed : EXIT.done;
