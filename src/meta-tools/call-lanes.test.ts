@@ -48,6 +48,26 @@ describe('calls at one upstream', () => {
     expect(gate.running).toBe(2);
   });
 
+  it('of whoever has most in a full queue make room for who has less', async () => {
+    const gate = lanes();
+    void gate.enter('greedy', never);
+    void gate.enter('greedy', never);
+    const greedy = Array.from({ length: 4 }, async () => gate.enter('greedy', never));
+    const b = Promise.resolve(gate.enter('b', never));
+    // The newest of theirs, and nobody else's.
+    await expect(greedy[3]).rejects.toMatchObject({ code: 'busy', outcome: 'not_sent' });
+    expect(gate.queued).toBe(4);
+    void gate.enter('b', never);
+    await expect(greedy[2]).rejects.toMatchObject({ code: 'busy' });
+    // Now both have two, and whoever asks for more is who waits for it elsewhere.
+    expect(() => gate.enter('b', never)).toThrow('4 waiting');
+    expect(() => gate.enter('greedy', never)).toThrow('4 waiting');
+    gate.leave();
+    gate.leave();
+    await Promise.all([greedy[0], b]);
+    expect(gate.queued).toBe(2);
+  });
+
   it('are refused when their turn does not come in time', async () => {
     const gate = lanes({ callQueueMs: 20 });
     void gate.enter('a', never);

@@ -8,6 +8,8 @@ export interface CallLanesLimits {
 
 interface Waiting {
   readonly go: () => void;
+  /** Its place in the queue is another's now. */
+  readonly makeRoom: () => void;
 }
 
 /** A queue that is full now is shorter in a moment, or its upstream is in trouble anyway. */
@@ -15,7 +17,8 @@ const RETRY_AFTER_S = 1;
 
 /**
  * The calls under way at one upstream, and those waiting for their turn. Callers take turns, whatever each of them
- * asks for, so one who asks for a thousand things does not stand before one who asks for one. A caller is known by
+ * asks for, so one who asks for a thousand things does not stand before one who asks for one; nor does the queue fill
+ * up with theirs: when it is full, who has most in it makes room. A caller is known by
  * the credential, kept only while a call of theirs waits.
  */
 export class CallLanes {
@@ -49,10 +52,7 @@ export class CallLanes {
       this.#running++;
       return undefined;
     }
-    if (this.#queued >= maxQueuedCalls) {
-      const waiting = `${maxQueuedCalls} waiting (limits maxUpstreamCalls, maxQueuedCalls)`;
-      throw this.#busy(`has ${maxUpstreamCalls} calls under way and ${waiting}`);
-    }
+    if (this.#queued >= maxQueuedCalls && !this.#makeRoomFor(caller)) throw this.#full();
     return this.#wait(caller, signal);
   }
 
@@ -75,6 +75,22 @@ export class CallLanes {
     next.go();
   }
 
+  /** The caller with most calls waiting gives up the newest of them, unless that is who asks. */
+  #makeRoomFor(caller: string): boolean {
+    const theirs = this.#waiting.get(caller)?.size ?? 0;
+    let longest: Set<Waiting> = new Set();
+    for (const waiting of this.#waiting.values()) if (waiting.size > longest.size) longest = waiting;
+    if (longest.size <= theirs + 1) return false;
+    [...longest].at(-1)?.makeRoom();
+    return true;
+  }
+
+  #full(): BusyError {
+    const { maxUpstreamCalls, maxQueuedCalls } = this.#limits;
+    const waiting = `${maxQueuedCalls} waiting (limits maxUpstreamCalls, maxQueuedCalls)`;
+    return this.#busy(`has ${maxUpstreamCalls} calls under way and ${waiting}`);
+  }
+
   #wait(caller: string, signal: AbortSignal): Promise<void> {
     const { callQueueMs } = this.#limits;
     return new Promise((resolve, reject) => {
@@ -92,6 +108,7 @@ export class CallLanes {
           settle();
           resolve();
         },
+        makeRoom: () => giveUp(this.#full()),
       };
       const onAbort = (): void =>
         giveUp(
