@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import tokenizers
 
-from . import corpus, fixtures, second, second_batch, sources
+from . import corpus, fixtures, second, second_batch
 from .second_reference import Second
 
 SHOWN = 1_000
