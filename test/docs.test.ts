@@ -241,6 +241,12 @@ describe('docs/configuration.md', () => {
 });
 
 describe('the checks of documents', () => {
+  it('write what a command prints now, with as much left out as there was', () => {
+    const text = '```console\n$ mcpproxy a --b\n1\n2\n…\n3\n```\n```sh\nmcpproxy c\n```\n```\n$ ls\n4\n```\n';
+    expect(quotedRuns(text)).toEqual([{ command: 'a --b', shown: '1\n2\n…\n3\n' }]);
+    expect(withFreshRuns(text, () => '5\n6\n7\n8\n9\n')).toBe(text.replace('1\n2\n…\n3', '5\n6\n…\n9'));
+    expect(withFreshRuns(text, () => undefined)).toBe(text);
+  });
   it('find links that lead nowhere', () => {
     const text = '# One two\n[a](b.md) [c](#one-two) [d](#three) `[e](f.md)` [g](https://h.example/i)';
     expect(wrongLinks([{ path: 'docs/x.md', text }], (path) => path === 'docs/x.md')).toEqual([

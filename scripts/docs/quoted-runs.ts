@@ -29,7 +29,7 @@ export function withFreshRuns(text: string, said: (run: QuotedRun) => string | u
 }
 
 /** A part of a longer output, between the lines of a document that begin and end it. */
-export function cutAs(shown: string, printed: string): string {
+function cutAs(shown: string, printed: string): string {
   const lines = shown.trimEnd().split('\n');
   const at = lines.indexOf(ELISION);
   const all = printed.trimEnd().split('\n');
