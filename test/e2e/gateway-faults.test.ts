@@ -24,10 +24,13 @@ const CHECKS: Readonly<Record<string, readonly (readonly [file: string, words: s
   '2 callers are kept apart': [
     ['test/isolation.property.test.ts', 'whoever comes when (10,000 runs)'],
     ['test/isolation.property.test.ts', 'as if they were alone'],
-    ['test/e2e/http-manners.test.ts', 'get each their own answer'],
+    ['test/e2e/gateway-faults.test.ts', 'many callers with one and the same request id'],
+    ['scripts/soak.mjs', "nobody gets another's"],
   ],
   '3 no write is carried out twice': [
     ['test/e2e/gateway-faults.test.ts', 'a write is carried out once at the most'],
+    ['test/e2e/gateway-faults.test.ts', 'a write is carried out once, and nobody says that it was not'],
+    ['src/meta-tools/call-upstream.test.ts', 'is never tried again when it is a write'],
   ],
   '4 only reads are called as reads': [
     ['test/e2e/refusals.test.ts', 'are refused through the reading tools'],
@@ -51,6 +54,10 @@ const CHECKS: Readonly<Record<string, readonly (readonly [file: string, words: s
   '9 sizes are bounded': [
     ['test/e2e/upstream-trouble.test.ts', 'with an error that names the limit, on HTTP and stdio'],
     ['src/net/http-client.test.ts', 'that unpack to more than allowed'],
+    ['test/e2e/gateway-bombs.test.ts', 'a gigabyte'],
+    ['test/e2e/gateway-bombs.test.ts', 'as a line of a child is given up at the limit'],
+    ['src/upstream/upstream.test.ts', 'maxListBytes, maxListTools'],
+    ['src/upstream/upstream.test.ts', 'maxToolBytes'],
   ],
   '10 schemas cannot hold anybody up': [
     ['src/meta-tools/schema-bombs.test.ts', 'does not hold the thread'],
@@ -59,13 +66,17 @@ const CHECKS: Readonly<Record<string, readonly (readonly [file: string, words: s
   '11 listings are whole or an error': [
     ['test/e2e/upstream-trouble.test.ts', 'are an error, not a part of the list'],
     ['test/e2e/upstream-trouble.test.ts', 'with an empty text as cursor are followed too'],
+    ['src/upstream/upstream.test.ts', 'let ten thousand tools in pages of fifty through'],
   ],
   '12 hosts, origins and headers': [
     ['test/e2e/http-manners.test.ts', 'refuses foreign hosts and origins with 403'],
     ['test/e2e/http-manners.test.ts', 'refuses headers that do not match the body with -32020'],
+    ['test/e2e/hostile-clients.test.ts', 'headers that came twice, and no upstream hears of it'],
+    ['test/e2e/hostile-clients.test.ts', 'bodies whose length is not plain'],
   ],
   '13 a client that leaves is heard upstream': [
     ['test/e2e/http-manners.test.ts', 'ends the call at the upstream'],
+    ['test/e2e/hostile-clients.test.ts', 'who leaves the queue is never sent'],
   ],
   '15 stdout belongs to the protocol': [
     ['test/e2e/stdio-manners.test.ts', 'writes nothing but protocol on stdout'],
@@ -75,12 +86,21 @@ const CHECKS: Readonly<Record<string, readonly (readonly [file: string, words: s
     ['test/e2e/upstream-trouble.test.ts', 'are waited for after SIGTERM over HTTP'],
     ['test/e2e/front-door.test.ts', 'loses no request of many clients, and ends well'],
     ['test/e2e/front-door.test.ts', 'ends at once when it is asked a second time'],
+    ['test/e2e/front-door.test.ts', 'loses no request of many clients, and ends well'],
+    ['test/e2e/front-door.test.ts', 'ends at once when it is asked a second time'],
+    ['src/server/loop-turns.test.ts', 'made when it is told to stop are all answered'],
     ['scripts/soak.mjs', 'SIGTERM while calls are under way'],
   ],
-  '21 deep and odd JSON': [['src/upstream/upstream.test.ts', 'drops a definition nested without end']],
+  '21 deep and odd JSON': [
+    ['src/upstream/upstream.test.ts', 'drops a definition nested without end'],
+    ['test/e2e/hostile-clients.test.ts', 'is refused when it is nested without end'],
+    ['test/e2e/hostile-clients.test.ts', 'changes nothing when its names are those of every object'],
+    ['test/e2e/call-faults.test.ts', 'a result that is nested without end ends nothing'],
+  ],
   '22 memory of very many callers': [
     ['bench/gateway.ts', 'what very many callers cost in memory'],
     ['src/callers/listings.test.ts', 'are pushed out by memory too'],
+    ['src/callers/views.test.ts', 'nothing piles up where tools change all the time'],
     ['src/callers/listings.test.ts', 'of junk credentials leave nothing behind, however many'],
   ],
   '23 herds are one listing, and sixteen at a time': [
@@ -92,10 +112,26 @@ const CHECKS: Readonly<Record<string, readonly (readonly [file: string, words: s
   '25 nothing leaks under chaos': [
     ['scripts/soak.mjs', 'descriptors, sockets and children are what they were'],
   ],
+  '26 one who floods is not felt by the others': [
+    ['bench/gateway.ts', 'what one caller feels of others who ask for too much'],
+    [
+      'test/e2e/hostile-clients.test.ts',
+      'gets 429 with Retry-After past the limit, and the others their answers',
+    ],
+    [
+      'test/e2e/hostile-clients.test.ts',
+      'are cut off while they send headers or a body, and nobody else notices',
+    ],
+    ['src/meta-tools/call-lanes.test.ts', 'of several callers take turns, whoever asked for more'],
+    ['src/meta-tools/call-lanes.test.ts', 'of whoever has most in a full queue make room'],
+    ['src/server/loop-turns.test.ts', 'do not wait while open ones are served again and again'],
+  ],
   '28 logs and metrics hold names, codes and numbers': [
     ['test/e2e/operator-checks.test.ts', '100,000 names leave fewer than 2,000'],
     ['test/e2e/log-lines.test.ts', 'one JSON line for each MCP request'],
+    ['src/observe/json-observer.test.ts', 'cannot be forged by an upstream'],
     ['test/e2e/privacy.test.ts', 'is in no log line, metric, span or audit line, whatever is switched on'],
+    ['test/e2e/privacy.test.ts', 'is in no event and no answer, also when things go wrong'],
     ['test/e2e/promtool.test.ts', 'is what promtool takes without a word'],
   ],
   '30 what we are made of': [
@@ -110,9 +146,48 @@ const CHECKS: Readonly<Record<string, readonly (readonly [file: string, words: s
   ],
 };
 
+/** The faults that concern HTTP, listings and calls, the same way; those of children and the configuration are elsewhere. */
+const FAULTS_MET: typeof CHECKS = {
+  'F01 a slow call': [
+    ['test/e2e/upstream-trouble.test.ts', 'gets its calls through while a call to a hung one waits'],
+  ],
+  'F02 a slow first listing': [
+    ['test/e2e/listings-in-time.test.ts', 'that does not come in time is given up'],
+  ],
+  'F03 a slow later listing': [['test/e2e/gateway-faults.test.ts', 'searches go on with what was listed']],
+  'F04 nobody there': [['src/meta-tools/call-upstream.test.ts', 'a read of which nothing was sent']],
+  'F05 one of several dead': [
+    ['test/e2e/upstream-trouble.test.ts', 'is usable at once, and answers name the others'],
+  ],
+  'F06 all dead': [
+    ['test/e2e/upstream-trouble.test.ts', 'that is the only one, and dead, gives answers that say so'],
+  ],
+  'F07, F08 401 and 403': [['test/e2e/two-callers.test.ts', 'and its tools are gone at once']],
+  'F09, F10 429 and 5xx': [['test/e2e/call-faults.test.ts', '503 and when to come again']],
+  'F11 accepted, then silence': [['test/e2e/gateway-faults.test.ts', 'a request that never arrives']],
+  'F12 a reset': [['test/e2e/gateway-faults.test.ts', 'a reset in the middle of the answer']],
+  'F13, F14 answers that are none': [['test/e2e/odd-answers.test.ts', 'answers that are none']],
+  'F16 a name twice': [['test/e2e/upstream-trouble.test.ts', 'with a name twice keep the first']],
+  'F18 ten thousand tools': [
+    ['src/upstream/upstream.test.ts', 'let ten thousand tools in pages of fifty through'],
+  ],
+  'F19 cursors without end': [
+    ['src/upstream/upstream.test.ts', 'when a cursor comes back or there is no end'],
+  ],
+  'F20 a cursor refused in the middle': [['src/upstream/upstream.test.ts', 'begins the listing anew, once']],
+  'F21 a bad tool in the list': [['test/e2e/upstream-trouble.test.ts', 'keep every tool that has a name']],
+  'F22 a list that becomes empty': [['test/e2e/gateway-faults.test.ts', 'has none from the next listing on']],
+  'F23 list_changed': [
+    ['test/e2e/upstream-trouble.test.ts', 'brings new tools, and many of them cause few listings'],
+  ],
+  'F24 a tool that is another by now': [['test/e2e/listings-in-time.test.ts', 'as they are at the call']],
+  'F34 SIGTERM': [['test/e2e/front-door.test.ts', 'loses no request of many clients, and ends well']],
+  'F36 memory': [['src/callers/listings.test.ts', 'are pushed out by memory too']],
+};
+
 describe('the table of checks', () => {
   it('names what is there', () => {
-    for (const [check, proofs] of Object.entries(CHECKS)) {
+    for (const [check, proofs] of Object.entries({ ...CHECKS, ...FAULTS_MET })) {
       for (const [file, words] of proofs) {
         const text = readFileSync(join(import.meta.dirname, '..', '..', file), 'utf8');
         expect(
