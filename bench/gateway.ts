@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -5,13 +6,14 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { rowsOf, takeTurns } from './calls.ts';
 import { cpuMsOf, machine, poster, PROXY, script, startServing } from './contender.ts';
-import { printTable, valueOf } from './numbers.ts';
+import { printTable, quantile, valueOf } from './numbers.ts';
 import { gatewayWays } from './ways.ts';
 
 /**
  * The proxy in front of a gateway, with callers' own credentials: what a call costs more than the same call straight
- * to the gateway, what very many callers cost in memory, and what they ask of the gateway when they come together.
- * `npm run bench -- gateway [--only calls|memory|herd] [--calls 3000] [--callers 5000] [--tools 1000]`
+ * to the gateway, what very many callers cost in memory, what they ask of the gateway when they come together, and
+ * what one caller feels of others who ask for too much.
+ * `npm run bench -- gateway [--only calls|memory|herd|flood] [--calls 3000] [--callers 5000] [--tools 1000]`
  */
 export async function run(args: readonly string[]): Promise<void> {
   const only = valueOf(args, '--only');
@@ -23,6 +25,7 @@ export async function run(args: readonly string[]): Promise<void> {
   if (only === undefined || only === 'calls') await measureCalls(calls);
   if (only === undefined || only === 'memory') await measureMemory(callers, tools);
   if (only === undefined || only === 'herd') await measureHerd(tools);
+  if (only === undefined || only === 'flood') await measureFlood(number('--seconds', 30));
 }
 
 async function measureCalls(calls: number): Promise<void> {
@@ -55,6 +58,9 @@ interface Memory {
 
 interface Gateway {
   readonly pid: number;
+  readonly url: string;
+  /** Calls a tool; throws when its answer is not its result. */
+  call(authorization: string, tool: string): Promise<void>;
   search(authorization: string, query: string): Promise<Found>;
   memory(): Promise<Memory>;
   stats(): Promise<{ readonly listed: number; readonly most: number }>;
@@ -87,6 +93,13 @@ async function openGateway(
   let id = 0;
   return {
     pid: proxy.pid,
+    url: proxy.url,
+    async call(authorization, tool) {
+      const params = { name: 'call_read_tool', arguments: { name: tool, arguments: { id: 'a' } } };
+      const body = JSON.stringify({ jsonrpc: '2.0', id: ++id, method: 'tools/call', params });
+      const text = await post(body, { authorization, 'mcp-protocol-version': '2025-11-25' });
+      if (!text.includes(markOf(authorization))) throw new Error(`not called: ${text}`);
+    },
     async search(authorization, query) {
       const params = { name: 'search_tools', arguments: { query, schemas: false, limit: 5 } };
       const body = JSON.stringify({ jsonrpc: '2.0', id: ++id, method: 'tools/call', params });
@@ -221,6 +234,85 @@ async function measureHerd(tools: number): Promise<void> {
     }
   }
   printTable(['requests', 'listings', 'most at once', 'all answered after'], rows);
+}
+
+// ——— One caller beside others who ask for too much ———
+
+/** How long the gateway takes for a call, and how often the neighbour calls. */
+const [CALL_MS, EVERY_MS] = [200, 500];
+
+async function measureFlood(seconds: number): Promise<void> {
+  console.log(
+    `### A caller's calls of ${CALL_MS} ms, one each ${EVERY_MS} ms for ${seconds} s, beside others\n`,
+  );
+  const rows: string[][] = [];
+  const gateway = await openGateway([100, 0, 0, CALL_MS]);
+  const cases: readonly (readonly [string, number, number])[] = [
+    ['alone', 0, 0],
+    ['one caller with 2,000 calls under way', 1, 2_000],
+    ['40 callers with 40 each', 40, 40],
+    ['alone again', 0, 0],
+  ];
+  try {
+    const { tools } = await gateway.search(credential(0), 'find one invoice');
+    const tool = tools[0]?.name ?? '';
+    for (const [name, callers, atOnce] of cases) {
+      const flood = callers === 0 ? undefined : startFlood(gateway.url, callers, atOnce, tool);
+      // Until all of them have asked.
+      await pause(5_000);
+      const took = await neighbour(gateway, tool, seconds);
+      const { statuses = {}, shedP50, shedP99 } = (await flood?.end()) ?? {};
+      rows.push([
+        name,
+        ...[0.5, 0.99, 1].map((part) => `${quantile(took, part).toFixed(0)} ms`),
+        Object.entries(statuses)
+          .map(([status, count]) => `${count} × ${status}`)
+          .join(', '),
+        shedP50 === undefined ? '' : `${shedP50.toFixed(0)} ms, ${shedP99?.toFixed(0)} ms`,
+      ]);
+    }
+  } finally {
+    await gateway.close();
+  }
+  printTable(
+    ['beside', 'p50', 'p99', 'slowest', 'the others were answered', 'turned away after: p50, p99'],
+    rows,
+  );
+}
+
+/** How long each call of the neighbour took, in milliseconds; throws when one was not answered. */
+async function neighbour(gateway: Gateway, tool: string, seconds: number): Promise<number[]> {
+  const took: number[] = [];
+  const running: Promise<void>[] = [];
+  for (let n = 0; n < (seconds * 1_000) / EVERY_MS; n++) {
+    const began = performance.now();
+    running.push(gateway.call(credential(0), tool).then(() => void took.push(performance.now() - began)));
+    await pause(EVERY_MS);
+  }
+  await Promise.all(running);
+  return took;
+}
+
+interface Flooded {
+  readonly statuses: Readonly<Record<string, number>>;
+  readonly shedP50?: number;
+  readonly shedP99?: number;
+}
+
+/** In a process of its own, so that the neighbour's times are not of its making. */
+function startFlood(url: string, callers: number, atOnce: number, tool: string): { end(): Promise<Flooded> } {
+  const args = [script('flood-process'), url, String(callers), String(atOnce), tool];
+  const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] });
+  let said = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (said += text));
+  const closed = new Promise<void>((resolve) => child.once('close', () => resolve()));
+  return {
+    async end() {
+      child.stdin.end();
+      await closed;
+      return JSON.parse(said) as Flooded;
+    },
+  };
 }
 
 async function each(count: number, atOnce: number, work: (n: number) => Promise<void>): Promise<void> {

@@ -4,11 +4,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 /**
- * A gateway with very many callers: `node many-callers-upstream.js TOOLS OWN LIST_MS` lists TOOLS tools to everybody
- * who presents a credential, of which OWN are nobody else's, and takes LIST_MS for it. `GET /stats` tells how often
+ * A gateway with very many callers: `node many-callers-upstream.js TOOLS OWN LIST_MS CALL_MS` lists TOOLS tools to everybody
+ * who presents a credential, of which OWN are nobody else's, and takes LIST_MS for it, CALL_MS for a call. `GET /stats` tells how often
  * it was listed and how many listings were under way at most. It speaks 2026-07-28.
  */
-const [tools = 1_000, own = 0, listMs = 0] = process.argv.slice(2).map(Number);
+const [tools = 1_000, own = 0, listMs = 0, callMs = 0] = process.argv.slice(2).map(Number);
 
 const WORDS =
   'invoice ledger ferry orchard gauge meeting parcel ticket garden report album badge recipe'.split(' ');
@@ -106,6 +106,7 @@ async function resultOf(method: string, authorization: string): Promise<string> 
       return `${kept},"tools":[${shared}${ownTools(authorization)}]`;
     }
     default:
+      if (callMs > 0) await new Promise((resolve) => setTimeout(resolve, callMs));
       return `"content":[{"type":"text","text":"${markOf(authorization)}"}]`;
   }
 }

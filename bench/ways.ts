@@ -66,8 +66,12 @@ export async function httpWays(era: 'modern' | 'legacy', options: WaysOptions = 
 export async function gatewayWays(options: WaysOptions = {}): Promise<Ways> {
   const credential = { authorization: 'Bearer bench' };
   const upstream = await startServing([process.execPath, script('upstream-process'), 'http', '100']);
-  const contenders = [httpContender('direct', upstream.url, undefined, DIRECT, 'modern', credential)];
-  const servers = [upstream];
+  const relay = await startServing([process.execPath, script('relay-process'), 'http', upstream.url]);
+  const contenders = [
+    httpContender('direct', upstream.url, undefined, DIRECT, 'modern', credential),
+    httpContender('relay', relay.url, relay.pid, DIRECT, 'modern', credential),
+  ];
+  const servers = [relay, upstream];
   const args = ['--listen', '127.0.0.1:0', '--upstream', upstream.url];
   for (const [name, line] of proxyCommands(args, options)) {
     const proxy = await startServing(line, options.env);
