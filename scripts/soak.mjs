@@ -241,7 +241,7 @@ let serial = 0;
 /**
  * @param {string} authorization @param {string} tool @param {object} args @param {boolean} leaves
  * @param {Agent} [from]
- * @returns {Promise<{ status?: number, text?: string, id?: number, error?: unknown, how?: string }>}
+ * @returns {Promise<{ status?: number, text?: string, id?: number, error?: Error, how?: string }>}
  */
 function ask(authorization, tool, args, leaves, from = agent) {
   const id = ++serial;
@@ -253,7 +253,7 @@ function ask(authorization, tool, args, leaves, from = agent) {
   });
   const began = performance.now();
   return new Promise((settle) => {
-    /** @param {{ status?: number, text?: string, id?: number, error?: unknown, how?: string }} answer */
+    /** @param {{ status?: number, text?: string, id?: number, error?: Error, how?: string }} answer */
     const resolve = (answer) => {
       const ms = performance.now() - began;
       if (answer.error === undefined) times.push(ms);
