@@ -40,8 +40,8 @@ const QUIET_MS = 20_000;
 const MOST_RUNNING = 200;
 /** Sockets and pipes more than before; clients' and upstreams' pools are not emptied at the same moment each time. */
 const MOST_MORE_DESCRIPTORS = 5;
-/** Files of kept vectors (`maxFiles` of src/model/vector-cache.ts, and one being made) and the model's own. */
-const MOST_FILES = 20;
+/** Files of kept vectors (`maxFiles` of src/model/vector-cache.ts and one being made, for two models) and the models. */
+const MOST_FILES = 40;
 /** The share of memory samples, from the start, that is warming up. */
 const WARM_UP = 0.3;
 const MOST_SLOPE_MB = 1;

@@ -91,7 +91,7 @@ export async function errorsPage(attempt: Try): Promise<string> {
     'A call that cannot succeed, or was not allowed in this way, never reaches its server. The answer is a result with `isError: true` whose text names what to do next.',
     ...refusals,
     '## Failures: what was sent and went wrong',
-    'The text starts with the code; the structured content says the same to programs. `outcome` is `not_sent` (the server never heard of it), `failed` (it answered with an error) or `unknown` (nobody knows whether it was carried out). A write is never sent twice; a read is sent again once if nothing had been sent.',
+    'The text starts with the code; the structured content says the same to programs. `outcome` is `not_sent` (the server never heard of it), `failed` (it answered with an error) or `unknown` (nobody knows whether it was carried out, as after 500, 502 or 504). A write is never sent twice; a read is sent again once if nothing had been sent.',
     ...failures,
     '## Servers that are away',
     'A server that cannot be reached hides only its own tools. Every search says which are missing, and why:',

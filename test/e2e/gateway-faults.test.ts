@@ -24,6 +24,7 @@ const CHECKS: Readonly<Record<string, readonly (readonly [file: string, words: s
   '2 callers are kept apart': [
     ['test/isolation.property.test.ts', 'whoever comes when (10,000 runs)'],
     ['test/isolation.property.test.ts', 'as if they were alone'],
+    ['test/e2e/gateway-faults.test.ts', 'goes the very way of one that nobody has'],
     ['test/e2e/gateway-faults.test.ts', 'many callers with one and the same request id'],
     ['scripts/soak.mjs', "nobody gets another's"],
   ],
@@ -384,6 +385,39 @@ describe('many callers with one and the same request id', () => {
         expect(content[0]?.text).toBe(`${authorization} {"n":${n}}`);
       });
     }
+  });
+});
+
+describe('a name that only another caller has', () => {
+  it('goes the very way of one that nobody has: the same words, events and requests', async () => {
+    const page = stubTool('read_page', { readOnly: true });
+    const vault = stubTool('open_vault', { readOnly: true });
+    const stub = await startStub({
+      tools: (authorization) => (authorization === 'Bearer bob' ? [page, vault] : [page]),
+    });
+    const running = await startProxy({ upstreams: [forwardRecord(stub)] });
+    const bob = { authorization: 'Bearer bob' };
+    const known = await running.call('call_read_tool', { name: 'open_vault', arguments: {} }, bob);
+    expect(known.isError ?? false).toBe(false);
+    await running.call('search_tools', { query: 'page' }, ALICE);
+    const way = async (name: string): Promise<unknown> => {
+      const [requests, events] = [stub.requests.length, running.events.length];
+      const answers = [
+        await running.call('call_read_tool', { name, arguments: {} }, ALICE),
+        await running.call('call_write_tool', { name, arguments: {} }, ALICE),
+        await running.call('describe_tool', { names: [name] }, ALICE),
+        await running.call('search_tools', { query: name }, ALICE),
+      ];
+      return {
+        answers: JSON.stringify(answers).replaceAll(name, 'NAME'),
+        requests: stub.requests.length - requests,
+        events: running.events.slice(events).map(({ kind }) => kind),
+      };
+    };
+    // Of the same length, and as far from what Alice has.
+    const [theirs, nobodys] = [await way('open_vault'), await way('open_attic')];
+    expect(theirs).toEqual(nobodys);
+    expect(theirs).toMatchObject({ requests: 0 });
   });
 });
 
