@@ -41,7 +41,7 @@ function runProgram(args: readonly string[], file?: string): Awaited<ReturnType<
   const ran = spawnSync(process.execPath, [program, ...args], { cwd: home, env, encoding: 'utf8' });
   // A slow machine makes the program say that it waits.
   const plain = (text: string): string =>
-    text.replaceAll(`${home}/`, '').replaceAll(/^(?:waiting for|still waiting|reading what) .*\n/gm, '');
+    text.replaceAll(`${home}/`, '').replaceAll(/^(?:waiting for|still waiting:|reading what) .*\n/gm, '');
   return { code: ran.status ?? 'killed', stdout: plain(ran.stdout), stderr: plain(ran.stderr) };
 }
 
@@ -209,7 +209,7 @@ describe('what documents show of runs', { timeout: 120_000 }, () => {
         { cwd: home, env: { ...env, COLUMNS: '100' }, encoding: 'utf8' },
       );
       expect(ran.status, `${command}: ${ran.stderr}`).toBe(0);
-      const notes = ran.stderr.replaceAll(/^(?:waiting for|still waiting|reading what|asking) .*\n/gm, '');
+      const notes = ran.stderr.replaceAll(/^(?:waiting for|still waiting:|reading what|asking) .*\n/gm, '');
       return `${ran.stdout}${notes}`;
     });
   }

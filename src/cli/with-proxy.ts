@@ -52,6 +52,8 @@ export async function withProxy(
   if (!hasCommands) clearTimeout(patience);
   let shown = '';
   const onEmbedding = ({ all, embedded, whole }: { all: number; embedded: number; whole: number }): void => {
+    // Tools are listed by now.
+    clearTimeout(patience);
     // The number belongs to the beginning: a line for each would be a hundred where there is no terminal.
     const phase = embedded < all ? 'first' : 'second';
     if (shown === phase || whole === all) return;
