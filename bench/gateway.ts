@@ -284,12 +284,19 @@ async function measureFlood(seconds: number): Promise<void> {
 async function neighbour(gateway: Gateway, tool: string, seconds: number): Promise<number[]> {
   const took: number[] = [];
   const running: Promise<void>[] = [];
+  const refused: unknown[] = [];
   for (let n = 0; n < (seconds * 1_000) / EVERY_MS; n++) {
     const began = performance.now();
-    running.push(gateway.call(credential(0), tool).then(() => void took.push(performance.now() - began)));
+    running.push(
+      gateway.call(credential(0), tool).then(
+        () => void took.push(performance.now() - began),
+        (error: unknown) => void refused.push(error),
+      ),
+    );
     await pause(EVERY_MS);
   }
   await Promise.all(running);
+  if (refused.length > 0) throw refused[0];
   return took;
 }
 
