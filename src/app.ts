@@ -25,6 +25,7 @@ import type { Roster, RosterChange } from './roster/roster.ts';
 import type { UpstreamStore } from './roster/store.ts';
 import type { LanguageScores } from './search/measure.ts';
 import type { Question, QuestionsFile } from './search/questions-file.ts';
+import type { KeptVectors } from './model/kept-vectors.ts';
 import type { ToolVectors } from './model/tool-vectors.ts';
 import type { Embedder } from './search/embedder.ts';
 import type { DocumentPool, ExplainedMatch, Explanation } from './search/tool-index.ts';
@@ -87,6 +88,11 @@ export interface LocalCaller {
       readonly reason: string;
     }[];
   }>;
+  /**
+   * How many of the tools have their vectors on disk under a model, where a proxy that is running keeps them too;
+   * undefined without a model. Rejects when its files cannot be used.
+   */
+  keptVectors(choice: Config['embedder']): Promise<KeptVectors | undefined>;
   /** The answer to a query with its reasons, for people. */
   explain(query: string, limit: number): Promise<ExplainedSearch>;
   /**
@@ -370,17 +376,14 @@ async function openRooms(config: Config, given: Observer, options: ProxyOptions)
 async function openVectors(
   { limits, embedder: choice }: Config,
   observer: Observer,
-  { embedder, env = process.env }: ProxyOptions,
+  options: ProxyOptions,
 ): Promise<ToolVectors | undefined> {
+  const { embedder } = options;
   if (embedder === undefined && choice.kind === 'none') return undefined;
   const { ToolVectors } = await import('./model/tool-vectors.ts');
   const openChosen = async (): Promise<Embedder> => {
-    const [{ openEmbedder }, { defaultCacheFolder }] = await Promise.all([
-      import('./model/open-embedder.ts'),
-      import('./model/cache-folder.ts'),
-    ]);
-    const cacheFolder = defaultCacheFolder({ env, home: homedir(), platform: process.platform });
-    const opened = await openEmbedder(choice, { cacheFolder });
+    const { openEmbedder } = await import('./model/open-embedder.ts');
+    const opened = await openEmbedder(choice, { cacheFolder: await cacheFolder(options) });
     if (opened === undefined) throw new Error('no embedder was chosen');
     return opened;
   };
@@ -389,6 +392,12 @@ async function openVectors(
     observer,
     questionWaitMs: limits.questionVectorMs,
   });
+}
+
+/** Where vectors are kept between runs. */
+async function cacheFolder({ env = process.env }: ProxyOptions): Promise<string> {
+  const { defaultCacheFolder } = await import('./model/cache-folder.ts');
+  return defaultCacheFolder({ env, home: homedir(), platform: process.platform });
 }
 
 async function openHttpApp(
@@ -486,6 +495,14 @@ export async function createProxy(config: Config, options: ProxyOptions = {}): P
           unavailable: unavailable.map(({ name, reason }) => ({ name, reason })),
           dropped,
         };
+      },
+      async keptVectors(choice) {
+        const { catalog } = await (await rooms.get()).views.view({});
+        const { meaningTextOf } = await import('./callers/views.ts');
+        const { keptVectors } = await import('./model/kept-vectors.ts');
+        return keptVectors(choice, catalog.tools.map(meaningTextOf), {
+          cacheFolder: await cacheFolder(options),
+        });
       },
       async explain(query, limit) {
         const view = await (await rooms.get()).views.view({});

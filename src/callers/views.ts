@@ -6,7 +6,7 @@ import type { Limits } from '../base/limits.ts';
 import { pause } from '../base/deadline.ts';
 import type { Observer } from '../base/observer.ts';
 import { buildCatalog } from '../catalog/catalog.ts';
-import type { Catalog } from '../catalog/catalog.ts';
+import type { Catalog, CatalogTool } from '../catalog/catalog.ts';
 import { matchesPattern } from '../catalog/pattern.ts';
 import type { Tool } from '../catalog/tool.ts';
 import type { Roster, RosterEntry } from '../roster/roster.ts';
@@ -459,9 +459,8 @@ class Composition {
   }
 
   #toEmbed(position: number, part: number): DocumentToEmbed {
-    const { exposedName, upstream, tool } = this.catalog.tools[position]!;
     return {
-      text: meaningText({ name: tool.name, exposedName, upstream, description: tool.description }),
+      text: meaningTextOf(this.catalog.tools[position]!),
       keep: (vector) => {
         if (!this.#isRetired) this.index.setVector(position, vector, part);
       },
@@ -490,6 +489,11 @@ class Composition {
       })),
     );
   }
+}
+
+/** What an embedder reads of a tool in a catalog. */
+export function meaningTextOf({ exposedName, upstream, tool }: CatalogTool): string {
+  return meaningText({ name: tool.name, exposedName, upstream, description: tool.description });
 }
 
 function bytesOf({ catalog }: Composition): number {

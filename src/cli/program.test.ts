@@ -125,6 +125,20 @@ describe('exit codes', () => {
 });
 
 describe('commands', () => {
+  it('list-tools says how many tools have their vectors, where a model is used', async () => {
+    const { config } = harbour();
+    const cache = { XDG_CACHE_HOME: mkdtempSync(join(tmpdir(), 'vectors-')) };
+    const list = (...more: string[]) =>
+      run(['list-tools', '--embedder', 'packed', ...more], { config, env: cache });
+    expect((await list()).stderr).toContain('vectors: 0 of 3 tools have theirs');
+    await run(['search-tools', 'note', '--embedder', 'packed'], { config, env: cache });
+    const listed = await list('-o', 'json');
+    expect(JSON.parse(listed.stdout)).toMatchObject({ vectors: { all: 3, embedded: 3, whole: 3 } });
+    expect(listed.stderr).not.toContain('vectors:');
+    expect((await run(['list-tools'], { config, env: cache })).stderr).not.toContain('vectors:');
+    rmSync(cache.XDG_CACHE_HOME, { recursive: true });
+  });
+
   it('list, search and describe as JSON on stdout, and nothing else there', async () => {
     const { config } = harbour();
     const listed = await run(['list-tools', '-o', 'json'], { config });

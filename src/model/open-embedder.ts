@@ -43,7 +43,8 @@ export async function openEmbedder(
   return openEncoderThread({ source, cacheFolder: cacheFolderOf(options), restShare });
 }
 
-function sourceOf(choice: EmbedderChoice, options: EmbedderOptions): EncoderSource | undefined {
+/** What the choice opens, by path; undefined when none is chosen. */
+export function sourceOf(choice: EmbedderChoice, options: EmbedderOptions): EncoderSource | undefined {
   switch (choice.kind) {
     case 'none':
       return undefined;
@@ -71,7 +72,8 @@ export function packedModelFile(): string {
   }
 }
 
-function cacheFolderOf({ cacheFolder }: EmbedderOptions): string | undefined {
+/** Folder of the vectors kept between runs; undefined when none are. */
+export function cacheFolderOf({ cacheFolder }: EmbedderOptions): string | undefined {
   if (cacheFolder === null) return undefined;
   return cacheFolder ?? defaultCacheFolder({ env: process.env, home: homedir(), platform: process.platform });
 }

@@ -33,10 +33,10 @@ export function openTwoEncoders(file: string, second: string, options: PackedOpt
     throw error;
   }
   const { digest, documentPieces, questionPieces, weights } = english.file;
-  const englishId = `english-${digest.slice(0, 32)}`;
+  const secondId = englishId(digest);
   const parts: readonly EncoderPart[] = [
     { id: base.id, dimensions: BASE_WIDTH, encode: (text) => base.encode(text, 'document') },
-    { id: englishId, dimensions: WIDTH, encode: (text) => english.encodeText(text, documentPieces) },
+    { id: secondId, dimensions: WIDTH, encode: (text) => english.encodeText(text, documentPieces) },
   ];
 
   /** The question's second part. */
@@ -55,7 +55,7 @@ export function openTwoEncoders(file: string, second: string, options: PackedOpt
   }
 
   return {
-    id: `${base.id}-${englishId}`,
+    id: `${base.id}-${secondId}`,
     dimensions: BASE_WIDTH + WIDTH,
     parts,
     encode(text: string, role: TextRole): Float32Array {
@@ -78,4 +78,9 @@ export function openTwoEncoders(file: string, second: string, options: PackedOpt
       english.close();
     },
   };
+}
+
+/** The name of a document's second part, which a file of this digest makes. */
+export function englishId(digest: string): string {
+  return `english-${digest.slice(0, 32)}`;
 }

@@ -69,7 +69,7 @@ export function openPackedEncoder(path: string, options: PackedOptions = {}): Pa
   }
 
   return {
-    id: `packed-${file.digest.slice(0, 32)}`,
+    id: packedId(file.digest),
     digest: file.digest,
     dimensions: ROW_LENGTH,
     encode: (text, role) => readText(text, role).vector,
@@ -78,6 +78,11 @@ export function openPackedEncoder(path: string, options: PackedOptions = {}): Pa
       file.close();
     },
   };
+}
+
+/** The name of what a file of this digest makes. */
+export function packedId(digest: string): string {
+  return `packed-${digest.slice(0, 32)}`;
 }
 
 /** Gives every row a slot, filled when the row is new; the row unused for longest makes room. */
