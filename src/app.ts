@@ -356,6 +356,7 @@ async function openRooms(config: Config, given: Observer, options: ProxyOptions)
       catalogs: listings.held.listings,
       catalogBytes: listings.held.bytes,
       poolDefinitions: documents?.size ?? 0,
+      poolBytes: documents?.bytes ?? 0,
     };
   };
   return {

@@ -31,6 +31,8 @@ export type HouseEvent =
   | {
       readonly kind: 'call';
       readonly metaTool: string;
+      /** The version of MCP the client speaks; absent where it is not known. */
+      readonly protocolVersion?: string;
       /** Absent for our own tools and for calls refused before a tool was found. */
       readonly access?: 'read' | 'write';
       /** Who called, as `CallerMark` says; absent for callers without a credential, or when marks are off. */

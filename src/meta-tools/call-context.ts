@@ -4,6 +4,8 @@ import type { Caller } from '../callers/caller.ts';
 /** Everything that comes with one call of a meta-tool besides its arguments. */
 export interface CallContext {
   readonly caller: Caller;
+  /** The version of MCP the client speaks, where it is known and one we know. */
+  readonly protocolVersion?: string;
   /** Aborts when the client cancels or goes away. */
   readonly signal: AbortSignal;
   /** Present when the client asked for progress; takes the upstream's `params`, without their token. */

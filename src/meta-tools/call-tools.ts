@@ -114,6 +114,7 @@ async function callOne(
     parts.observer({
       kind: 'call',
       metaTool,
+      ...(context.protocolVersion === undefined ? {} : { protocolVersion: context.protocolVersion }),
       ...(tool === undefined ? {} : { tool: tool.exposedName, upstream: tool.upstream, access: tool.access }),
       ...(caller === undefined ? {} : { caller }),
       ...(traceId === undefined ? {} : { traceId }),

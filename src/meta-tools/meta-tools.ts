@@ -91,6 +91,7 @@ export function createMetaTools(
     parts.observer({
       kind: 'call',
       metaTool,
+      ...(context.protocolVersion === undefined ? {} : { protocolVersion: context.protocolVersion }),
       ...(caller === undefined ? {} : { caller }),
       ...(traceId === undefined ? {} : { traceId }),
       outcome,

@@ -117,6 +117,7 @@ function fieldsOf(event: HouseEvent): Readonly<Record<string, Field>> {
       return {
         event: kind,
         method: 'tools/call',
+        protocol_version: plainOf(event.protocolVersion),
         tool: event.metaTool,
         target: plainOf(event.tool),
         upstream: plainOf(event.upstream),

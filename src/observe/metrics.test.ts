@@ -31,7 +31,7 @@ describe('metrics', () => {
       access: 'read',
     } as const;
     metrics.observer({ ...call, outcome: 'ok', ms: 3 });
-    metrics.observer({ ...call, outcome: 'ok', ms: 3 });
+    metrics.observer({ ...call, protocolVersion: '2026-07-28', outcome: 'ok', ms: 3 });
     metrics.observer({ ...call, outcome: 'failed', code: 'upstream_timeout', ms: 30_000 });
     const lines = ownLines(await metrics.text());
     expect(lines).toContain(
@@ -42,6 +42,9 @@ describe('metrics', () => {
     );
     expect(lines).toContain(
       'mcp_server_operation_duration_seconds_sum{method="tools/call",tool="call_read_tool",error_type="upstream_timeout",protocol_version=""} 30',
+    );
+    expect(lines).toContain(
+      'mcp_server_operation_duration_seconds_count{method="tools/call",tool="call_read_tool",error_type="",protocol_version="2026-07-28"} 1',
     );
   });
 
@@ -114,6 +117,7 @@ describe('metrics', () => {
         catalogs: 3,
         catalogBytes: 4_096,
         poolDefinitions: 50,
+        poolBytes: 8_192,
       }).text(),
     );
     expect(lines).toEqual(
@@ -126,6 +130,7 @@ describe('metrics', () => {
         'mcp_proxy_catalogs 3',
         'mcp_proxy_catalog_bytes 4096',
         'mcp_proxy_pool_definitions 50',
+        'mcp_proxy_pool_bytes 8192',
       ]),
     );
   });

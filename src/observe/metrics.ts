@@ -124,6 +124,10 @@ export function createMetrics(options: MetricsOptions): Metrics {
   );
   const catalogBytes = gauge('mcp_proxy_catalog_bytes', 'Size of the listings kept, in bytes.');
   const definitions = gauge('mcp_proxy_pool_definitions', 'Tools in the search index, each counted once.');
+  const poolBytes = gauge(
+    'mcp_proxy_pool_bytes',
+    "Size of the search index's arrays, vectors included, in bytes.",
+  );
   const listings = counter('mcp_proxy_catalog_refresh_total', 'Listings of an upstream, by how they went.', [
     'upstream',
     'result',
@@ -223,6 +227,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
     catalogs.set(now.catalogs);
     catalogBytes.set(now.catalogBytes);
     definitions.set(now.poolDefinitions);
+    poolBytes.set(now.poolBytes);
   }
 
   function count(event: HouseEvent): void {
@@ -244,7 +249,12 @@ export function createMetrics(options: MetricsOptions): Metrics {
       case 'call': {
         const error = event.code ?? (event.outcome === 'ok' ? '' : event.outcome);
         served.observe(
-          { method: 'tools/call', tool: event.metaTool, error_type: error, protocol_version: '' },
+          {
+            method: 'tools/call',
+            tool: event.metaTool,
+            error_type: error,
+            protocol_version: event.protocolVersion ?? '',
+          },
           event.ms / 1_000,
         );
         if (event.upstream !== undefined && event.tool !== undefined) {

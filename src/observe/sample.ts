@@ -17,6 +17,8 @@ export interface Sample {
   readonly catalogBytes: number;
   /** Tools in the search index, each counted once however many callers see it. */
   readonly poolDefinitions: number;
+  /** Bytes of that index's arrays, vectors included. */
+  readonly poolBytes: number;
 }
 
 /** Before the first client. */
@@ -26,6 +28,7 @@ export const IDLE: Sample = {
   catalogs: 0,
   catalogBytes: 0,
   poolDefinitions: 0,
+  poolBytes: 0,
 };
 
 /** How one upstream is, for the operator. */

@@ -62,6 +62,11 @@ export class Pool implements DocumentPool {
     return this.names.length - this.#dead;
   }
 
+  get bytes(): number {
+    const vectors = this.vectors.reduce((sum, matrix) => sum + (matrix?.bytes ?? 0), 0);
+    return this.postings.bytes + this.lengths.byteLength + this.languages.byteLength + vectors;
+  }
+
   /** Documents with a number, with or without a view. */
   get capacity(): number {
     return this.names.length;

@@ -22,6 +22,11 @@ export class Postings {
   #tailSizes = new Uint16Array(256);
   #counts = new Int32Array(256);
 
+  get bytes(): number {
+    const arrays = [this.cells, this.#heads, this.#tails, this.#tailSizes, this.#counts];
+    return arrays.reduce((sum, { byteLength }) => sum + byteLength, 0);
+  }
+
   /** Where a term's first block begins; 0 when the term has no postings. */
   head(term: number): number {
     return this.#heads[term] ?? 0;

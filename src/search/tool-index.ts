@@ -140,4 +140,6 @@ export interface DocumentPool {
   openView(tools: readonly IndexedTool[]): ToolIndex;
   /** How many documents the pool holds for open views. */
   readonly size: number;
+  /** Bytes of its arrays (where words stand, lengths, vectors), room made ahead included; without the words themselves. */
+  readonly bytes: number;
 }

@@ -33,6 +33,10 @@ export class VectorMatrix {
     return this.#kernel.isSimd;
   }
 
+  get bytes(): number {
+    return this.#kernel.buffer().byteLength + this.#isKept.byteLength;
+  }
+
   has(row: number): boolean {
     return this.#isKept[row] === 1;
   }

@@ -32,6 +32,7 @@ export class ClientPipe {
   #isUnread = false;
   #hasBegun = false;
   #greeted: string | undefined;
+  #agreed: string | undefined;
 
   constructor(parts: ClientPipeParts) {
     const { input, output, limits } = parts;
@@ -72,6 +73,11 @@ export class ClientPipe {
     return this.#greeted;
   }
 
+  /** The protocol version that this handshake's answer named. */
+  get agreed(): string | undefined {
+    return this.#agreed;
+  }
+
   /** Gives everything that came so far, and from now on every line as it comes. */
   take(onLine: (line: string) => void, onUnread: () => void): void {
     this.#onLine = onLine;
@@ -105,8 +111,9 @@ export class ClientPipe {
     // A newer client's envelope makes it another message altogether.
     if (_meta !== undefined) return;
     this.#greeted = JSON.stringify(message['id']);
+    this.#agreed = LEGACY_VERSIONS.find((version) => version === protocolVersion) ?? LEGACY_VERSIONS[0];
     const result = {
-      protocolVersion: LEGACY_VERSIONS.find((version) => version === protocolVersion) ?? LEGACY_VERSIONS[0],
+      protocolVersion: this.#agreed,
       capabilities: { tools: {} },
       serverInfo: PRODUCT,
       instructions,

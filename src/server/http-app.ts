@@ -223,6 +223,7 @@ export function createHttpApp(parts: HttpAppParts): HttpApp {
         text,
         params,
         era,
+        version: posted.head.header('mcp-protocol-version')?.trim(),
         caller,
         signal,
         ...(takesStream ? { notify } : {}),

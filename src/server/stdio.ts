@@ -92,6 +92,7 @@ class StdioWire implements Transport {
 
   start(): Promise<void> {
     const { pipe } = this.#parts;
+    this.#agreed = pipe.agreed;
     if (pipe.greeted !== undefined) this.#afterGreeting();
     // The SDK listens when this has resolved.
     setImmediate(() =>
@@ -267,6 +268,7 @@ class StdioWire implements Transport {
       text: line,
       params,
       era,
+      version: this.#agreed,
       caller: ANONYMOUS,
       signal,
       notify,

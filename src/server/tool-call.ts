@@ -6,7 +6,7 @@ import type { Caller } from '../callers/caller.ts';
 import type { Answer } from '../meta-tools/answer.ts';
 import type { CallContext } from '../meta-tools/call-context.ts';
 import type { MetaTools } from '../meta-tools/meta-tools.ts';
-import { META, RPC, rpcErrorText } from './protocol.ts';
+import { KNOWN_VERSIONS, META, RPC, rpcErrorText } from './protocol.ts';
 
 /** One `tools/call` request, read but not touched: the hot path never builds its arguments or its result. */
 export interface ToolCallRequest {
@@ -15,6 +15,8 @@ export interface ToolCallRequest {
   readonly params: unknown;
   /** Generation of the client, as the message shows it. */
   readonly era: 'modern' | 'legacy';
+  /** The version of MCP spoken, as the transport knows it; a newer client's message says its own. */
+  readonly version?: string | undefined;
   readonly caller: Caller;
   readonly signal: AbortSignal;
   /** Sends a notification belonging to this request; absent where the transport has no way. */
@@ -118,6 +120,8 @@ function contextOf(
   const { progressToken } = meta;
   const logLevel = meta[META.logLevel];
   const capabilities = meta[META.clientCapabilities];
+  const claimed = meta[META.protocolVersion];
+  const version = era === 'modern' && typeof claimed === 'string' ? claimed : request.version;
   const metaText = textOf(text, members, '_meta');
   const inputResponses = textOf(text, members, 'inputResponses');
   const requestState = textOf(text, members, 'requestState');
@@ -125,6 +129,8 @@ function contextOf(
   return {
     caller: request.caller,
     signal: request.signal,
+    // Another text would be a client's own, and this becomes a label.
+    ...(version !== undefined && KNOWN_VERSIONS.has(version) ? { protocolVersion: version } : {}),
     ...(notify !== undefined && wantsProgress
       ? {
           onProgress: (progress) =>

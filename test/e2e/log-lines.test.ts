@@ -88,6 +88,7 @@ async function told(running: RunningProgram, skip: number, count: number): Promi
     expect(Object.keys(line)).toEqual(expect.arrayContaining(['level', 'time', 'msg', 'event']));
     for (const character of '\n\r\u2028\u001B\u0000') expect(line['msg']).not.toContain(character);
     expect(line['level']).not.toBe('error');
+    if (line['event'] === 'call') expect(line['protocol_version']).toMatch(/^20\d\d-\d\d-\d\d$/);
   }
   return asked().map(({ event, method, tool, outcome, error_type: error }) =>
     event === 'request' ? [event, method, error] : [event, tool, outcome],

@@ -201,6 +201,7 @@ describe('what callers send and get', () => {
       'http_server_request_duration_seconds_count{method="POST",route="/mcp",status="200"}',
       'mcp_server_operation_duration_seconds_count{method="server/discover",tool="none",error_type="",protocol_version="2026-07-28"}',
       'mcp_server_operation_duration_seconds_count{method="other",tool="none"',
+      'mcp_server_operation_duration_seconds_count{method="tools/call",tool="call_read_tool",error_type="",protocol_version="2026-07-28"}',
     ])
       expect(metrics).toContain(series);
     await until('spans were sent', async () => collected.join('').includes('tools/call read_letters'));
