@@ -16,9 +16,10 @@ export interface KeptVectors {
 }
 
 /**
- * Looks on disk for the vectors of documents' texts under the chosen model, without making any; undefined when none is
- * chosen or none are kept anywhere. Takes as long as reading the model's files once. Throws `model_missing` or
- * `model_invalid` when they are not there or not good.
+ * Looks on disk for the vectors of documents' texts under the chosen model, without making any; undefined when no model
+ * is chosen or there is no folder to keep vectors in. Takes as long as reading the model's files once. Throws
+ * `model_missing` when they are not there, and `model_invalid` for a Model2Vec model that is not good; of the packed
+ * model's files only the digests are taken.
  */
 export async function keptVectors(
   choice: EmbedderChoice,
